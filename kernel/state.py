@@ -1,0 +1,87 @@
+"""What a session's state is made of. Values only: nothing here changes anything.
+
+A `State` is never modified in place: a transition returns a new one, which shares with the old what did not change.
+Times are RFC 3339 texts, kept as sent and compared as instants (`kernel.instant`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct, field
+
+from foldstate.kernel.values import SHARES, Kind, Status, Weight
+
+
+class Source(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Where a statement comes from. `ref` is `event:<id>` for an event of the session's ledger."""
+
+    channel: str
+    ref: str
+    quote: str | None = None
+    observed_at: str | None = None
+
+
+class Withdrawal(Struct, frozen=True):
+    """Why an item left the state (D10). `via` is the ancestor that it left with, or null where it was named itself."""
+
+    reason: str
+    via: str | None
+    at: str
+
+
+class Item(Struct, frozen=True):
+    """One thing worth the user's attention, in whatever status.
+
+    `share_override` is null where the weight decides. `had_child` stays true for ever once a child was declared (D11).
+    """
+
+    id: str
+    parent: str | None
+    title: str
+    weight: Weight
+    kind: Kind
+    created_at: str
+    updated_at: str
+    summary: str | None = None
+    share_override: int | None = None
+    reason: str | None = None
+    due_at: str | None = None
+    stale_after: str | None = None
+    sources: tuple[Source, ...] = ()
+    status: Status = "active"
+    withdrawal: Withdrawal | None = None
+    merged_into: str | None = None
+    merged_at: str | None = None
+    had_child: bool = False
+
+    @property
+    def share(self) -> int:
+        """The parts of its layer's budget that this item takes while it is active."""
+        return SHARES[self.weight] if self.share_override is None else self.share_override
+
+
+class Annotation(Struct, frozen=True):
+    """A note that the user left on an item. `item` stays the original one, whatever becomes of it."""
+
+    id: str
+    item: str
+    text: str
+    created_at: str
+    status: Literal["saved", "acknowledged"] = "saved"
+
+
+class State(Struct, frozen=True):
+    """One session's current state with all that it ever held.
+
+    `recorded_at` is the last recorded time (B7), null before the first. `touched` maps an item to the revision that last
+    created, updated, restored, withdrew or merged it, which is what B6 asks.
+    """
+
+    revision: int = 0
+    recorded_at: str | None = None
+    last_checked_at: str | None = None
+    items: Mapping[str, Item] = field(default_factory=dict)
+    annotations: Mapping[str, Annotation] = field(default_factory=dict)
+    touched: Mapping[str, int] = field(default_factory=dict)
