@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
-from foldstate.kernel.values import SHARES, Kind, Status, Weight
+from foldstate.kernel.values import ROOT, SHARES, Kind, Status, Weight
 
 
 class Source(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -57,6 +58,11 @@ class Item(Struct, frozen=True):
     had_child: bool = False
 
     @property
+    def layer(self) -> str:
+        """The layer that the item stands in, as receipts and faults name it."""
+        return ROOT if self.parent is None else self.parent
+
+    @property
     def share(self) -> int:
         """The parts of its layer's budget that this item takes while it is active."""
         return SHARES[self.weight] if self.share_override is None else self.share_override
@@ -75,8 +81,9 @@ class Annotation(Struct, frozen=True):
 class State(Struct, frozen=True):
     """One session's current state with all that it ever held.
 
-    `recorded_at` is the last recorded time (B7), null before the first. `touched` maps an item to the revision that last
-    created, updated, restored, withdrew or merged it, which is what B6 asks.
+    `recorded_at` is the last recorded time (B7), null before the first. `touched` maps an item to the revision that
+    last created, updated, restored, withdrew or merged it, which is what B6 asks. `layers` lists the active items of
+    each layer that has any, sorted by id; it follows from `items` and is worked out where it isn't given.
     """
 
     revision: int = 0
@@ -85,3 +92,17 @@ class State(Struct, frozen=True):
     items: Mapping[str, Item] = field(default_factory=dict)
     annotations: Mapping[str, Annotation] = field(default_factory=dict)
     touched: Mapping[str, int] = field(default_factory=dict)
+    layers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.items and not self.layers:
+            force_setattr(self, "layers", active_layers(self.items))
+
+
+def active_layers(items: Mapping[str, Item]) -> dict[str, tuple[str, ...]]:
+    """The ids of the active items by layer."""
+    layers: dict[str, list[str]] = {}
+    for item in items.values():
+        if item.status == "active":
+            layers.setdefault(item.layer, []).append(item.id)
+    return {layer: tuple(sorted(ids)) for layer, ids in layers.items()}

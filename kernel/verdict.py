@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from foldstate.kernel.event import Disposition
 from foldstate.kernel.state import State
-from foldstate.kernel.values import Change, Json, Result
+from foldstate.kernel.values import Change, Code, Json, Result
 
 
 class ItemChange(Struct, frozen=True):
@@ -56,7 +56,7 @@ class Record(Struct, frozen=True):
 class Fault(Struct, frozen=True):
     """One thing that keeps a batch from being accepted (B8, B9). `fields` are the code's own (`item`, `limit`, …)."""
 
-    code: str
+    code: Code
     path: str
     fields: Mapping[str, Json] = field(default_factory=dict)
 

@@ -24,8 +24,10 @@ class LayerView(Struct, frozen=True):
 
 
 class ItemView(Struct, frozen=True):
+    """One item at an instant. `rank` is null only for one that is asked for by itself and isn't active."""
+
     id: str
-    rank: int
+    rank: int | None
     title: str
     summary: str | None
     weight: Weight

@@ -1,0 +1,121 @@
+/**
+ * Answers the sidecar's editor with the host's own model, in a call of its own that leaves no trace in any session's log.
+ * One call at a time for the whole host.
+ * @import { Chunk, Context, Message, ModelInfo, ModelRoute } from './host.js'
+ * @import { EditorMessage, Frames } from './frames.js'
+ */
+import { randomUUID } from 'node:crypto'
+import { RpcError } from './rpc.js'
+import { SOURCE_KIND } from './surface.js'
+
+const FAILED = -32603
+
+/** @param {string} code @param {string} message */
+const fault = (code, message) => new RpcError(FAILED, message, { code })
+
+/**
+ * The least thinking that the model offers: a small token limit would be spent on it, and the answer come back empty.
+ * @param {ModelInfo} model
+ * @returns {string | undefined}
+ */
+function leastEffort(model) {
+  const efforts = model.reasoning?.efforts ?? []
+  return (efforts.find(({ id }) => id === 'off') ?? efforts[0])?.id
+}
+
+/** @param {EditorMessage} message @param {ModelRoute} route @returns {Message} */
+function messageOf({ role, text }, { provider, model }) {
+  const source = role === 'assistant' ? { kind: 'model', provider, model } : { kind: SOURCE_KIND, role: 'editor' }
+  return { role, id: randomUUID(), content: [{ type: 'text', text }], source }
+}
+
+/** @param {ModelRoute | undefined} route @returns {route is Required<ModelRoute>} */
+const complete = route => Boolean(route?.provider && route.model)
+
+export class Editor {
+  #ctx
+  #preferred
+  /** The call before; the next one waits for it. @type {Promise<unknown>} */ #before = Promise.resolve()
+
+  /** @param {Context} ctx @param {ModelRoute} preferred the settings' own route, if both of its parts are given */
+  constructor(ctx, preferred) {
+    this.#ctx = ctx
+    this.#preferred = preferred
+  }
+
+  /**
+   * @param {Frames['editor/complete']['params']} params its `timeout_s` covers waiting for other calls too
+   * @param {AbortSignal} cancelled
+   * @returns {Promise<Frames['editor/complete']['result']>}
+   * @throws {RpcError} with `data.code` editor_unavailable, editor_failed, editor_timeout or editor_empty
+   */
+  async complete(params, cancelled) {
+    const late = AbortSignal.timeout(params.timeout_s * 1000)
+    const signal = AbortSignal.any([cancelled, late])
+    const turn = this.#before.then(() => this.#call(params, signal))
+    this.#before = turn.catch(() => {})
+    const given = new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+    try {
+      return /** @type {Frames['editor/complete']['result']} */ (await Promise.race([turn, given]))
+    } catch (error) {
+      if (late.aborted) throw fault('editor_timeout', `the model gave no answer within ${params.timeout_s} s`)
+      throw error
+    }
+  }
+
+  /** @param {Frames['editor/complete']['params']} params @param {AbortSignal} signal */
+  async #call({ session, system, messages, max_tokens }, signal) {
+    signal.throwIfAborted()
+    const llm = this.#ctx.get('llm')
+    const route = this.#routeFor(session)
+    if (!llm || !route) throw fault('editor_unavailable', 'the host has no model to ask: choose one in its settings')
+    const call = await llm.prepareCall(route, signal, (_controls, model) => {
+      const reasoningEffort = leastEffort(model)
+      return { maxTokens: max_tokens, ...(reasoningEffort === undefined ? {} : { reasoningEffort }) }
+    })
+    const stream = call.stream({
+      ...call.config,
+      system,
+      messages: messages.map(message => messageOf(message, route)),
+      purpose: 'foldstate',
+      signal,
+    })
+    return this.#read(stream, route.model)
+  }
+
+  /** @param {AsyncIterable<Chunk>} stream @param {string} model @returns {Promise<Frames['editor/complete']['result']>} */
+  async #read(stream, model) {
+    let text = ''
+    /** @type {Chunk['usage']} */
+    let usage
+    /** @type {Chunk['reason']} */
+    let finish
+    for await (const chunk of stream) {
+      if (chunk.type === 'text-delta') text += chunk.text ?? ''
+      else if (chunk.type === 'usage') usage = chunk.usage
+      else if (chunk.type === 'finish') finish = chunk.reason
+    }
+    if (finish?.kind === 'error' || finish?.kind === 'aborted') {
+      throw fault('editor_failed', `the model's call failed: ${finish.failure?.message ?? finish.kind}`)
+    }
+    if (!text.trim()) throw fault('editor_empty', `the model's answer is empty (it ended with ${finish?.kind ?? 'nothing'})`)
+    return {
+      text,
+      model,
+      ...(finish ? { finish: finish.kind } : {}),
+      ...(usage ? { usage: { input_tokens: usage.inputTokens ?? 0, output_tokens: usage.outputTokens ?? 0 } } : {}),
+    }
+  }
+
+  /** @param {string} id @returns {Required<ModelRoute> | null} */
+  #routeFor(id) {
+    const routes = [
+      this.#preferred,
+      this.#ctx.get('sessions')?.get(id)?.requestHeader?.()?.config,
+      this.#ctx.get('agents')?.get(id)?.options,
+      this.#ctx.get('agentDefaultModel')?.currentSelection(),
+    ]
+    const route = routes.find(complete)
+    return route ? { provider: route.provider, model: route.model } : null
+  }
+}

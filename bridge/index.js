@@ -1,0 +1,137 @@
+/**
+ * Foldstate's bridge: a thin adapter between the agent host and the sidecar. It forwards the host's logs, puts the state
+ * before the agent, lends the editor the host's model, and keeps every fault of its own from the host. It has no rules, and
+ * never looks into the state.
+ * @import { Context, Session } from './host.js'
+ * @import { InitializeParams } from './frames.js'
+ * @import { Settings } from './config.js'
+ */
+import { mkdirSync } from 'node:fs'
+import { homedir } from 'node:os'
+import path from 'node:path'
+import { Config, editorRoute, finishSeconds, wireConfig } from './config.js'
+import { Editor } from './editor.js'
+import { Finish } from './finish.js'
+import { makeGuard } from './guard.js'
+import { LogForwarder } from './log.js'
+import { childEnvironment } from './process.js'
+import { findRuntime } from './runtime.js'
+import { SidecarLog } from './sidecar-log.js'
+import { Sidecar } from './sidecar.js'
+import { Status } from './status.js'
+import { Subagents } from './subagents.js'
+import { Surface } from './surface.js'
+import { Tools } from './tools.js'
+
+/** How long the sidecar may take to tell a session's text. Milliseconds. */
+const ASKED_MS = 5000
+
+export { Config }
+export const name = 'dsh-foldstate'
+export const inject = { agents: true, sessions: true, tools: true, llm: true }
+
+/**
+ * Never throws: a plugin that does may abort the host's start.
+ * @param {Context} ctx
+ * @param {Settings} [settings]
+ */
+export function apply(ctx, settings = {}) {
+  const profile = ctx.get('profileContext')
+  const home = profile?.home ?? process.env['DSH_HOME'] ?? path.join(homedir(), '.dsh')
+  const dataDir = path.join(home, 'foldstate')
+  const status = new Status(dataDir, ctx.get('logger'))
+  /** @type {(place: string, error: unknown) => void} */
+  const report = (place, error) => status.report(place, error)
+  const guard = makeGuard(report)
+  guard('apply', () => {
+    mkdirSync(path.join(dataDir, 'sessions'), { recursive: true, mode: 0o700 })
+    wire({ ctx, settings, dataDir, home, status, report, guard, profile: profile?.name })
+  })()
+}
+
+/**
+ * @param {{
+ *   ctx: Context,
+ *   settings: Settings,
+ *   dataDir: string,
+ *   home: string,
+ *   profile: string | undefined,
+ *   status: Status,
+ *   report: (place: string, error: unknown) => void,
+ *   guard: import('./guard.js').Guard,
+ * }} parts
+ */
+function wire({ ctx, settings, dataDir, home, profile, status, report, guard }) {
+  /** @type {InitializeParams} */
+  const initialize = {
+    protocol: 1,
+    host: { name: profile === undefined ? 'dsh' : `dsh ${profile}`, version: process.version, home },
+    data_dir: dataDir,
+    config: wireConfig(settings),
+  }
+  const sidecar = new Sidecar({
+    initialize,
+    process: {
+      runtime: () => findRuntime(dataDir),
+      cwd: dataDir,
+      env: childEnvironment(process.env, home),
+      log: new SidecarLog(path.join(dataDir, 'sidecar.log'), report),
+    },
+    onPhase: (phase, reason) => status.phase(phase, reason),
+    report,
+  })
+  const log = new LogForwarder(sidecar, report)
+  const surface = new Surface(ctx, dataDir)
+  const subagents = new Subagents(sidecar, report)
+  const tools = new Tools(sidecar)
+  const editor = new Editor(ctx, editorRoute(settings))
+  const finish = new Finish(sidecar, log, subagents, finishSeconds(settings, profile))
+
+  // Registered before anything is started, so that nothing is left behind even when the host ends during its own start.
+  ctx.effect(() => async () => {
+    log.lastCall()
+    await sidecar.dispose()
+    status.ended()
+  })
+
+  sidecar.onReady = ({ wants }) => log.connected(wants)
+  sidecar.serve('editor/complete', (params, signal) => editor.complete(params, signal))
+  sidecar.serve('host/entries', params => log.entries(params))
+  sidecar.listen('surface/changed', params => surface.changed(params))
+  log.onOpened = guard('surface/get', async ({ id }) => {
+    subagents.opened()
+    surface.changed({ session: id, ...(await sidecar.request('surface/get', { session: id }, { timeoutMs: ASKED_MS })) })
+  })
+
+  /** @param {Session} session */
+  const add = session => {
+    subagents.add(session)
+    surface.add(session)
+    log.add(session)
+    sidecar.nudge()
+  }
+  ctx.on('session/created', guard('session/created', add))
+  ctx.on('session/disposed', guard('session/disposed', session => {
+    log.remove(session)
+    surface.remove(session)
+  }))
+  // Nothing is appended to a log from in here: the host refuses it.
+  ctx.on('session/event', guard('session/event', (session, event) => {
+    subagents.grew(session, event)
+    surface.grew(session, event)
+    log.grew(session, event)
+  }))
+  ctx.on('subagent/start', guard('subagent/start', edge => subagents.started(edge)))
+  ctx.on('subagent/end', guard('subagent/end', edge => subagents.ended(edge)))
+  ctx.on('agent/created', guard('agent/created', ({ agent }) => tools.give(agent)))
+  ctx.on('agent/status', guard('agent/status', ({ agent, status: now }) => (now === 'idle' ? finish.idle(ctx, agent) : undefined)))
+  const enter = guard('agent/pre-step', surface.enter.bind(surface))
+  ctx.on('agent/pre-step', async (step, next) => {
+    const decision = await next()
+    return (await enter(step, decision)) ?? decision
+  })
+
+  sidecar.start()
+  for (const session of ctx.get('sessions')?.list() ?? []) guard('session/created', add)(session)
+  for (const agent of ctx.get('agents')?.list() ?? []) guard('agent/created', tools.give.bind(tools))(agent)
+}

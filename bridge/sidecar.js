@@ -1,0 +1,202 @@
+/**
+ * The sidecar as the rest of the bridge sees it: requests to it and listeners for what it says, whichever process is
+ * behind them at the moment. It owns the handshake, and telling a slow start from a hung program.
+ * @import { ChildProcessWithoutNullStreams } from 'node:child_process'
+ * @import { Frames, InitializeParams, InitializeResult } from './frames.js'
+ * @import { RequestOptions } from './rpc.js'
+ * @import { Hooks } from './process.js'
+ */
+import { messageOf } from './guard.js'
+import { SidecarProcess } from './process.js'
+import { Peer } from './rpc.js'
+
+const HANDSHAKE_MS = 20_000
+/** A healthy process says `sidecar/starting` within this time of its start. */
+const FIRST_WORD_MS = 600
+/** The longest that anyone waits for a start. */
+const START_MS = 4000
+/** A request unanswered for so long means that it isn't well, and nobody waits for it any more. */
+export const UNWELL_MS = 1000
+/** Silent for so long with a request unanswered, it is taken for hung, and is ended. */
+const HUNG_MS = 30_000
+
+/** There is no sidecar to ask at the moment; the message says why. */
+export class SidecarDown extends Error {}
+
+export class Sidecar {
+  #process
+  #initialize
+  #report
+  #onPhase
+  /** @type {Peer | null} */ #peer = null
+  #ready = false
+  #reason = 'not started yet'
+  /** @type {{ [M in keyof Frames]?: (params: any, signal: AbortSignal) => any }} */ #handlers = {}
+  /** @type {{ [M in keyof Frames]?: (params: any) => void }} */ #listeners = {}
+  /** @type {Set<() => void>} */ #waiters = new Set()
+  /** @type {NodeJS.Timeout | undefined} */ #watch
+  /** Called after each handshake, with what the sidecar said in it. @type {(result: InitializeResult) => void} */
+  onReady = () => {}
+
+  /**
+   * @param {{
+   *   initialize: InitializeParams,
+   *   process: Pick<Hooks, 'runtime' | 'cwd' | 'env' | 'log'>,
+   *   onPhase: Hooks['onPhase'],
+   *   report: (place: string, error: unknown) => void,
+   * }} parts
+   * @param {ConstructorParameters<typeof SidecarProcess>[1]} [limits]
+   */
+  constructor({ initialize, process, onPhase, report }, limits) {
+    this.#initialize = initialize
+    this.#onPhase = onPhase
+    this.#report = report
+    this.#process = new SidecarProcess(
+      {
+        ...process,
+        onStart: child => this.#connect(child),
+        onEnd: reason => this.#lost(reason),
+        onPhase: (phase, reason) => {
+          this.#reason = reason ?? phase
+          this.#onPhase(phase, reason)
+          if (phase === 'off' || phase === 'failed') this.#wake()
+        },
+      },
+      limits,
+    )
+  }
+
+  start() {
+    this.#process.start()
+  }
+
+  nudge() {
+    this.#process.nudge()
+  }
+
+  /** Whether requests are taken. */
+  get ready() {
+    return this.#ready
+  }
+
+  /** Whether it leaves its requests unanswered. */
+  get unwell() {
+    return (this.#peer?.oldestUnansweredMs ?? 0) > UNWELL_MS
+  }
+
+  /**
+   * Answers the sidecar's requests of this method, whichever process sends them.
+   * @template {keyof Frames} M
+   * @param {M} method
+   * @param {(params: Frames[M]['params'], signal: AbortSignal) => Promise<Frames[M]['result']>} handler
+   */
+  serve(method, handler) {
+    this.#handlers[method] = handler
+  }
+
+  /**
+   * @template {keyof Frames} M
+   * @param {M} method
+   * @param {(params: Frames[M]['params']) => void} listener
+   */
+  listen(method, listener) {
+    this.#listeners[method] = listener
+  }
+
+  /**
+   * @template {keyof Frames} M
+   * @param {M} method
+   * @param {Frames[M]['params']} params
+   * @param {RequestOptions} options
+   * @returns {Promise<Frames[M]['result']>}
+   * @throws {SidecarDown} at once where there is none, and what Peer.request throws
+   */
+  request(method, params, options) {
+    if (!this.#ready || !this.#peer) return Promise.reject(new SidecarDown(this.#reason))
+    return this.#peer.request(method, params, options)
+  }
+
+  /**
+   * Whether it takes requests, or soon will: a start that gave a sign of life is waited for, anything else isn't.
+   * @param {AbortSignal} signal
+   * @returns {Promise<boolean>}
+   */
+  async settled(signal) {
+    for (;;) {
+      const age = this.#process.ageMs
+      if (signal.aborted || age === null) return false
+      if (this.#ready) return !this.unwell
+      const left = (this.#peer?.heardAt == null ? FIRST_WORD_MS : START_MS) - age
+      if (left <= 0) return false
+      await this.#change(left, signal)
+    }
+  }
+
+  /** Ends it for good; resolves when nothing of it is left. */
+  async dispose() {
+    clearInterval(this.#watch)
+    // Before the handshake it has accepted nothing that it could lose.
+    await this.#process.dispose(!this.#ready || this.unwell)
+  }
+
+  /** @param {ChildProcessWithoutNullStreams} child */
+  #connect(child) {
+    const peer = new Peer(child.stdout, child.stdin, {
+      onClose: reason => {
+        this.#ready = false
+        this.#process.kill(`the connection to the sidecar broke: ${reason.message}`)
+      },
+      onFault: this.#report,
+    })
+    this.#peer = peer
+    for (const [method, handler] of Object.entries(this.#handlers)) peer.serve(/** @type {keyof Frames} */ (method), handler)
+    for (const [method, listener] of Object.entries(this.#listeners)) peer.listen(/** @type {keyof Frames} */ (method), listener)
+    peer.listen('sidecar/starting', () => this.#wake())
+    this.#watch = setInterval(() => this.#endIfHung(peer), HUNG_MS / 10)
+    this.#watch.unref()
+    this.#greet(peer).catch(error => this.#process.kill(`the sidecar refused the handshake: ${messageOf(error)}`))
+  }
+
+  /** @param {Peer} peer */
+  async #greet(peer) {
+    const result = await peer.request('initialize', this.#initialize, { timeoutMs: HANDSHAKE_MS, watched: false })
+    if (result.protocol !== this.#initialize.protocol) throw new Error(`it speaks protocol ${result.protocol}`)
+    this.#ready = true
+    this.#onPhase('running', null)
+    this.onReady(result)
+    this.#wake()
+  }
+
+  /** @param {Peer} peer */
+  #endIfHung(peer) {
+    const silent = performance.now() - (peer.heardAt ?? -Infinity)
+    if (peer.oldestUnansweredMs > HUNG_MS && silent > HUNG_MS) this.#process.kill('the sidecar hung: it answered nothing')
+  }
+
+  /** @param {string} reason */
+  #lost(reason) {
+    clearInterval(this.#watch)
+    this.#ready = false
+    this.#peer?.close(new SidecarDown(reason))
+    this.#peer = null
+    this.#wake()
+  }
+
+  #wake() {
+    for (const waiter of this.#waiters) waiter()
+  }
+
+  /** Waits until something about the process changed. @param {number} ms @param {AbortSignal} signal */
+  async #change(ms, signal) {
+    /** @type {() => void} */
+    let done = () => {}
+    const changed = new Promise(resolve => { done = () => resolve(undefined) })
+    const timer = setTimeout(done, ms)
+    this.#waiters.add(done)
+    signal.addEventListener('abort', done, { once: true })
+    await changed
+    clearTimeout(timer)
+    this.#waiters.delete(done)
+    signal.removeEventListener('abort', done)
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * Puts the state before the agent: a block of text, appended at a turn's first step when it changed, and at any step where
+ * no block of ours stands. It owns the newest text of each session; whether it stands before the agent is read off the
+ * session's surface, so that a resume, a compaction and a fork need no memory of ours.
+ * @import { Context, Message, Session, Step, StepDecision } from './host.js'
+ * @import { Frames } from './frames.js'
+ */
+import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { entryAt, inheritedCount, isSubagent } from './entries.js'
+import { within } from './guard.js'
+import { sessionStem } from './stem.js'
+
+export const SOURCE_KIND = 'plugin:dsh-foldstate'
+const ROLE = 'state'
+/** So many blocks may stand before the old ones are cleared although that loses the provider's cache. */
+const MAX_STANDING = 8
+/** The longest that a step waits for the file of a session's text. Milliseconds. */
+const FILE_MS = 250
+
+/** @typedef {{ text: string, revision: number }} Known */
+
+/** @param {string} text @returns {Message} */
+const blockOf = text => ({
+  role: 'user',
+  id: randomUUID(),
+  content: text ? [{ type: 'text', text }] : [],
+  source: { kind: SOURCE_KIND, role: ROLE },
+})
+
+/** @param {Session} session @returns {{ seq: number, message: Message }[]} our blocks with a text, oldest first */
+function standing(session) {
+  const found = []
+  for (const seq of session.surface.nodes) {
+    const entry = entryAt(session, seq)
+    if (entry?.type !== 'user/message') continue
+    const { source, content } = entry.data
+    if (source?.kind === SOURCE_KIND && source.role === ROLE && content.length) found.push({ seq, message: entry.data })
+  }
+  return found
+}
+
+/** @param {Session} session @returns {boolean} */
+function followsToolResult(session) {
+  const last = session.surface.nodes.at(-1)
+  return last !== undefined && entryAt(session, last)?.type === 'tool/result'
+}
+
+export class Surface {
+  #ctx
+  #folder
+  /** @type {Map<string, Known>} */ #known = new Map()
+  /** @type {Map<string, Promise<Known | null>>} */ #files = new Map()
+  /** Sessions whose prefix a compaction rewrote since their last step. @type {Set<string>} */ #compacted = new Set()
+
+  /** @param {Context} ctx @param {string} dataDir */
+  constructor(ctx, dataDir) {
+    this.#ctx = ctx
+    this.#folder = path.join(dataDir, 'sessions')
+  }
+
+  /** The sidecar told a session's text. @param {Frames['surface/changed']['params']} surface */
+  changed({ session, text, revision }) {
+    const known = this.#known.get(session)
+    if (known && known.revision > revision) return
+    this.#known.set(session, { text, revision })
+  }
+
+  /** A session came to life: its text of the last time is read before its first step asks for it. @param {Session} session */
+  add(session) {
+    if (isSubagent(session) || this.#files.has(session.id)) return
+    this.#files.set(session.id, this.#read(session.id))
+  }
+
+  /** @param {Session} session */
+  remove({ id }) {
+    this.#known.delete(id)
+    this.#files.delete(id)
+    this.#compacted.delete(id)
+  }
+
+  /** @param {Session} session @param {{ type: string, data: any }} event */
+  grew({ id }, event) {
+    if (event.type === 'user/message' && event.data?.source?.kind === 'compact-checkpoint') this.#compacted.add(id)
+  }
+
+  /**
+   * What the step is to begin with: the decision as it came, or with our block after its messages.
+   * @param {Step} step
+   * @param {StepDecision} decision
+   * @returns {Promise<StepDecision>}
+   */
+  async enter(step, decision) {
+    const { session } = step.agent
+    if (decision.kind !== 'enter') return decision
+    if (isSubagent(session)) {
+      this.#clear(session, standing(session))
+      return decision
+    }
+    if (!decision.messages.length && !(step.step > 1 && followsToolResult(session))) return decision
+    const text = this.#place(session, await this.#textOf(session), step.step === 1)
+    return text === null ? decision : { ...decision, messages: [...decision.messages, blockOf(text)] }
+  }
+
+  /**
+   * Clears the blocks that must not, or need no longer, stand.
+   * @param {Session} session
+   * @param {string | null} text null where it isn't known
+   * @param {boolean} turnBegins
+   * @returns {string | null} the text to append
+   */
+  #place(session, text, turnBegins) {
+    const blocks = standing(session)
+    const foreign = blocks.filter(({ seq }) => seq < inheritedCount(session))
+    const own = blocks.slice(foreign.length)
+    const last = own.at(-1)?.message.content[0]?.text
+    const append = text && (last === undefined || (turnBegins && text !== last)) ? text : null
+    const prefixLost = this.#compacted.delete(session.id) || foreign.length > 0
+    if (text === '' && turnBegins) this.#clear(session, blocks)
+    else if (prefixLost || own.length + (append ? 1 : 0) > MAX_STANDING) {
+      this.#clear(session, append ? blocks : [...foreign, ...own.slice(0, -1)])
+    }
+    return append
+  }
+
+  /**
+   * Empties blocks where they stand, each with its claim: without it the host's figures of the context go wrong.
+   * @param {Session} session
+   * @param {{ seq: number, message: Message }[]} blocks
+   */
+  #clear(session, blocks) {
+    const meter = this.#ctx.get('tokenMeter')
+    for (const { seq, message } of blocks) {
+      if (meter) {
+        session.append('compaction/prune', {
+          shadowedRange: { start: seq, end: seq },
+          shadowedSeqs: [seq],
+          shadowedTokenCount: meter.estimateMessage(message),
+        })
+      }
+      session.append('user/message', blockOf(''), {
+        surfaceOp: { op: 'replace', startSeq: seq, endSeq: seq },
+        sourceEventSeqs: [seq],
+      })
+    }
+  }
+
+  /** @param {Session} session @returns {Promise<string | null>} */
+  async #textOf(session) {
+    const known = this.#known.get(session.id)
+    if (known) return known.text
+    this.add(session)
+    const file = /** @type {Promise<Known | null>} */ (this.#files.get(session.id))
+    const read = await within(file, FILE_MS, 'reading the surface file')
+    return (this.#known.get(session.id) ?? read)?.text ?? null
+  }
+
+  /** @param {string} session @returns {Promise<Known | null>} null where there is no file of this session's */
+  async #read(session) {
+    /** @type {any} */
+    let found
+    try {
+      found = JSON.parse(await readFile(path.join(this.#folder, `${sessionStem(session)}.surface.json`), 'utf8'))
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+      throw error
+    }
+    if (found?.session !== session || typeof found.text !== 'string') throw new Error('the surface file is of another session')
+    return { text: found.text, revision: Number(found.revision) }
+  }
+}

@@ -1,0 +1,121 @@
+"""The commands as the user types them: their options, and how they end."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from foldstate.sidecar.cli.failure import CommandError
+from foldstate.sidecar.cli.home import find_home
+from foldstate.sidecar.cli.install import Installer
+from foldstate.sidecar.cli.words import Words, language, words
+
+app = typer.Typer(
+    name="foldstate",
+    help="One small, budgeted current state of everything that happens in an agent's session.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+HomeOption = Annotated[
+    Path | None, typer.Option("--home", help="DSH's home folder.", show_default="$DSH_HOME, else ~/.dsh")
+]
+DshOption = Annotated[
+    Path | None, typer.Option(help="The command dsh.", show_default="beside this Python, else on PATH")
+]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"foldstate {version('dsh-foldstate')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _every_command(
+    _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def sidecar() -> None:
+    """Run the sidecar on stdin and stdout, as the plugin does."""
+    from foldstate.sidecar.__main__ import main
+
+    main()
+
+
+@app.command()
+def install(
+    profile: Annotated[list[str], typer.Option(help="web, headless or sdk; may be given more than once.")],
+    dsh: DshOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Put the plugin into profiles of DSH, or bring it up to date there."""
+    with _failures_said() as said:
+        for line in Installer(find_home(home, os.environ), said).install(profile, dsh):
+            typer.echo(line)
+
+
+@app.command()
+def uninstall(
+    profile: Annotated[
+        list[str] | None, typer.Option(help="web, headless or sdk; may be given more than once.", show_default="all")
+    ] = None,
+    dsh: DshOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Take the plugin out of profiles of DSH. The sessions' states stay."""
+    with _failures_said() as said:
+        for line in Installer(find_home(home, os.environ), said).uninstall(profile or [], dsh):
+            typer.echo(line)
+
+
+@app.command()
+def show(
+    session: Annotated[
+        str | None,
+        typer.Argument(help="The session's id, or the beginning of it.", show_default="the newest that has a state"),
+    ] = None,
+    home: HomeOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the state as JSON.")] = False,
+) -> None:
+    """Print a session's current state."""
+    from foldstate.sidecar.cli.printing import print_page
+    from foldstate.sidecar.cli.show import read
+
+    with _failures_said() as said:
+        shown = read(find_home(home, os.environ), session, said)
+        if as_json:
+            typer.echo(shown.encode())
+        else:
+            print_page(shown, said, os.environ)
+
+
+@contextmanager
+def _failures_said() -> Iterator[Words]:
+    """Ends the command with one sentence and exit code 1 where it couldn't do what was asked."""
+    said = words(language(os.environ))
+    try:
+        yield said
+    except CommandError as error:
+        sentence = error.sentence
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; what Python still holds of it must not fail at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        sentence = said.file_trouble.format(path=error.filename, detail=error.strerror or error)
+    else:
+        return
+    typer.echo(f"foldstate: {sentence}", err=True)
+    sys.exit(1)

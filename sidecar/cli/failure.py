@@ -1,0 +1,11 @@
+"""Why a command couldn't do what it was asked: one sentence that says what to do about it."""
+
+from __future__ import annotations
+
+
+class CommandError(Exception):
+    """Carries the sentence as the user reads it. The command ends with exit code 1, and nothing is half-done."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence

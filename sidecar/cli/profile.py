@@ -1,0 +1,124 @@
+"""One profile of DSH's: whether our plugin is in it, and putting it in and taking it out without pnpm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from foldstate.sidecar.cli.bundle import MANIFEST, NAME, Bundle
+from foldstate.sidecar.cli.files import read_folder, remove, replace_folder, write_file
+from foldstate.sidecar.cli.manifest import Manifest, decode
+from foldstate.sidecar.cli.words import Words
+
+BEFORE = f"{MANIFEST}.before-foldstate"
+"""The profile's package.json as it was before our first change, with its permission bits; kept until we leave."""
+
+PNPM_LOCK = "pnpm-lock.yaml"
+
+
+class Profile(Struct, frozen=True):
+    """A profile's folder. Whoever changes it holds its lock (`host_lock`), or lets `dsh plugin` take that."""
+
+    name: str
+    folder: Path
+    words: Words
+
+    @property
+    def path(self) -> Path:
+        return self.folder / MANIFEST
+
+    @property
+    def plugin(self) -> Path:
+        """Where the plugin is loaded from."""
+        return self.folder / "node_modules" / NAME
+
+    def exists(self) -> bool:
+        return self.path.is_file()
+
+    def manifest(self) -> Manifest:
+        """:raises CommandError: the file can't be read as what DSH writes."""
+        return decode(self.path.read_bytes(), self.path, self.words)
+
+    def holds(self, files: Mapping[str, bytes], spec: str) -> bool:
+        """Whether exactly these files are loaded from here, and from nowhere else."""
+        manifest = self.manifest()
+        return manifest.spec == spec and manifest.enabled and read_folder(self.plugin) == files
+
+    def mentions_plugin(self) -> bool:
+        """Whether anything of ours is in the profile, a copy of its package.json included."""
+        manifest = self.manifest()
+        left = self.plugin.exists() or (self.folder / BEFORE).is_file()
+        return manifest.spec is not None or manifest.enabled or left
+
+    def is_pnpms(self) -> bool:
+        """Whether pnpm has our plugin in its books."""
+        lock = self.folder / PNPM_LOCK
+        return lock.is_file() and NAME.encode() in lock.read_bytes()
+
+    def remember(self) -> None:
+        """Keeps package.json as it is before our plugin first comes in. DSH can't read a byte-order mark: it goes."""
+        manifest = self.manifest()
+        raw = self.path.read_bytes()
+        if manifest.spec is None and not manifest.enabled:
+            write_file(self.folder / BEFORE, raw, self._mode())
+        if raw.startswith(b"\xef\xbb\xbf"):
+            write_file(self.path, raw[3:], self._mode())
+
+    def put_in(self, bundle: Bundle, spec: str) -> None:
+        """The files first, then the entries that load them: a crash between leaves a profile that works as before."""
+        replace_folder(self.plugin, bundle.files)
+        write_file(self.path, self.manifest().with_plugin(spec).encode(), self._mode())
+
+    def take_out(self) -> None:
+        """Leaves package.json byte for byte as it was found, unless others changed it: then only our entries go."""
+        now = self.manifest().without_plugin()
+        before = self.folder / BEFORE
+        restored = False
+        if before.is_file():
+            found = before.read_bytes()
+            if decode(found, before, self.words).without_plugin() == now:
+                write_file(self.path, found, before.stat().st_mode & 0o777)
+                restored = True
+        if not restored:
+            write_file(self.path, now.encode(), self._mode())
+        remove(self.plugin)
+        modules = self.plugin.parent
+        if modules.is_dir() and not any(modules.iterdir()):
+            modules.rmdir()
+        remove(before)
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(
+            profile=self,
+            kept={
+                path: (path.read_bytes(), path.stat().st_mode & 0o777)
+                for path in (self.path, self.folder / PNPM_LOCK)
+                if path.is_file()
+            },
+            plugin=read_folder(self.plugin),
+        )
+
+    def _mode(self) -> int:
+        return self.path.stat().st_mode & 0o777
+
+
+class Snapshot(Struct, frozen=True):
+    """What a run of pnpm may change of a profile, to put back when it fails."""
+
+    profile: Profile
+    kept: dict[Path, tuple[bytes, int]]
+    plugin: dict[str, bytes] | None
+
+    def put_back(self) -> None:
+        folder = self.profile.folder
+        for path in (folder / MANIFEST, folder / PNPM_LOCK):
+            if path not in self.kept:
+                remove(path)
+            elif path.read_bytes() != self.kept[path][0]:
+                write_file(path, *self.kept[path])
+        if self.plugin is None:
+            remove(self.profile.plugin)
+        elif read_folder(self.profile.plugin) != self.plugin:
+            replace_folder(self.profile.plugin, self.plugin)

@@ -1,0 +1,24 @@
+"""Which channels were heard, and since when that is so."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from foldstate.kernel.signal import Coverage
+from foldstate.sidecar.store.database import Database
+
+Heard: TypeAlias = Literal["ok", "disconnected", "unknown"]
+
+
+def coverage(database: Database) -> dict[str, Coverage]:
+    rows = database.all(tuple[str, Heard, str], "SELECT channel, status, since FROM coverage ORDER BY channel")
+    return {channel: Coverage(status, since) for channel, status, since in rows}
+
+
+def set_coverage(database: Database, channel: str, status: Heard, since: str) -> None:
+    """Says how the channel stands; the same status again keeps the time since when it is so."""
+    database.execute(
+        """INSERT INTO coverage (channel, status, since) VALUES (?, ?, ?) ON CONFLICT (channel)
+        DO UPDATE SET status = excluded.status, since = excluded.since WHERE status <> excluded.status""",
+        (channel, status, since),
+    )

@@ -1,0 +1,38 @@
+"""Who owns a session's file: a lock of the operating system, which ends with its process however that ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from filelock import FileLock, Timeout
+
+from foldstate.sidecar.store.errors import StoreUnavailable
+
+PRIVATE_FILE: Final = 0o600
+_POLL_S: Final = 0.02
+
+
+class OwnerLock:
+    """The lock of one session; held from a successful `acquire` to `release`."""
+
+    def __init__(self, path: Path) -> None:
+        # The threads of a pool take turns on one store, so the lock must not belong to one thread.
+        self._lock = FileLock(path, mode=PRIVATE_FILE, thread_local=False)
+        self._path = path
+
+    def acquire(self, wait_s: float) -> bool:
+        """Waits up to `wait_s` seconds; false where another holder kept it.
+
+        :raises StoreUnavailable: where the lock's file cannot be made.
+        """
+        try:
+            self._lock.acquire(timeout=max(wait_s, 0.0), poll_interval=_POLL_S)
+        except Timeout:
+            return False
+        except OSError as error:
+            raise StoreUnavailable(f"{self._path.name}: {error.strerror or error}") from error
+        return True
+
+    def release(self) -> None:
+        self._lock.release()

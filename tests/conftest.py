@@ -1,0 +1,11 @@
+"""What every test takes for granted."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """The sidecar runs on asyncio, since pygls does."""
+    return "asyncio"
