@@ -1,7 +1,7 @@
 /**
- * The plugin's settings. The host's schema library is its own and may be absent (a development patch can't resolve it):
- * without it the settings are taken as given, under the same defaults.
- * @import { ConfigParams, EditorKind, Language } from './frames.js'
+ * The plugin's settings, and what else is taken from the host's own libraries. They may be absent (a development patch can't
+ * resolve them): without the schema's the settings are taken as given, under the same defaults.
+ * @import { Config as WireConfig, EditorKind, Language } from './frames.js'
  * @import { ModelRoute } from './host.js'
  */
 
@@ -16,24 +16,29 @@
  * }} Settings `finish_s`: how long a headless run may be held for one last round, in seconds
  */
 
-/** @returns {Promise<any>} undefined where the host's library can't be resolved */
-const schemastery = async () => {
-  const library = '@deepseek-ai/schemastery'
-  try {
-    return (await import(library)).default
-  } catch {
-    return undefined
-  }
-}
+/** @param {string} library @returns {Promise<any>} undefined where it can't be resolved */
+const hosts = library => import(library).catch(() => undefined)
 
-const z = await schemastery()
+const [z, boot] = await Promise.all([
+  hosts('@deepseek-ai/schemastery').then(library => library?.default),
+  hosts('@deepseek-ai/dsh-app-boot'),
+])
+
+/** The host's own version, or `unknown`. @type {string} */
+export const hostVersion = (() => {
+  try {
+    return boot.getDshRuntimeVersion()
+  } catch {
+    return 'unknown'
+  }
+})()
 
 /** What the host's settings page shows and checks. */
 export const Config = z?.object({
   editor: z
-    .union(['model', 'rules', 'off'])
+    .union(['model', 'off'])
     .default('model')
-    .description('Who edits the state: the host\'s own model, fixed rules without a model, or nobody.'),
+    .description('Who edits the state: the host\'s own model, or nobody.'),
   language: z.union(['auto', 'zh', 'en']).default('auto').description('The language that the state is written in.'),
   tier0_tokens: z.natural().min(100).max(800).default(400).description('The most tokens of the block before the agent.'),
   finish_s: z.natural().max(120).default(20).description('How long a headless run may be held for one last round, in seconds.'),
@@ -41,7 +46,7 @@ export const Config = z?.object({
   editor_model: z.string().default('').description('The editor\'s model; empty: the session\'s own.'),
 })
 
-/** @param {Settings} settings @returns {ConfigParams} what the sidecar is told of them */
+/** @param {Settings} settings @returns {WireConfig} what the sidecar is told of them */
 export function wireConfig({ editor, language, tier0_tokens }) {
   return {
     ...(editor === undefined ? {} : { editor }),

@@ -1,15 +1,14 @@
 /**
  * The wire, as far as the bridge uses it: one interface for the params and the result of every frame that it sends or
- * reads, named exactly as on the wire. Times are RFC 3339 with an offset, durations seconds.
+ * reads, complete and named exactly as on the wire, also where the bridge leaves a field out. Times are RFC 3339 with an
+ * offset, durations seconds. `unknown` stands for what the bridge passes on without looking into it.
  */
 
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
-
-export type EditorKind = 'model' | 'rules' | 'off'
+export type EditorKind = 'model' | 'off'
 export type Language = 'zh' | 'en'
 export type Origin = 'user' | 'subagent'
 
-export interface NamedVersion {
+export interface Server {
   name: string
   version: string
 }
@@ -20,14 +19,19 @@ export interface Host {
   home?: string
 }
 
-/** What the bridge passes on of its own settings; everything left out keeps the sidecar's default. */
-export interface ConfigParams {
+/** Everything left out keeps the sidecar's default. */
+export interface Config {
   editor?: EditorKind
-  language?: Language
+  language?: Language | null
+  finish_s?: number
+  quiet_s?: number
+  patience_s?: number
   tier0_tokens?: number
+  editor_max_tokens?: number
+  editor_timeout_s?: number
 }
 
-export interface Complaint {
+export interface Degraded {
   code: string
   message: string
 }
@@ -49,15 +53,17 @@ export interface InitializeParams {
   protocol: 1
   host: Host
   data_dir: string
-  config?: ConfigParams
+  config?: Config
+  clock?: 'system' | 'manual'
+  now?: string
 }
 
 export interface InitializeResult {
   protocol: number
-  server: NamedVersion
-  config: unknown
+  server: Server
+  config: Config
   wants: string[]
-  warnings: unknown[]
+  warnings: string[]
 }
 
 export interface SessionOpenParams {
@@ -66,6 +72,7 @@ export interface SessionOpenParams {
   cwd?: string
   origin?: Origin
   parent?: string
+  profile?: unknown
   locale?: Language
   head?: LogHead
 }
@@ -76,7 +83,7 @@ export interface SessionOpenResult {
   cursor: number
   resend_from: number
   read_only: boolean
-  degraded: Complaint[]
+  degraded: Degraded[]
 }
 
 export interface SessionCloseParams {
@@ -89,6 +96,7 @@ export interface SessionEventsParams {
   through: number
   events: LogEntry[]
   skipped?: Record<string, number>
+  accept_gap?: boolean
 }
 
 export interface SessionEventsResult {
@@ -126,6 +134,7 @@ export interface SubagentSettledResult {
 
 export interface SurfaceGetParams {
   session: string
+  budget_tokens?: number
 }
 
 export interface SurfaceGetResult {
@@ -151,6 +160,7 @@ export interface EvidenceGetParams {
   session: string
   ref: string
   offset?: number
+  budget_chars?: number
 }
 
 /** Passed on to the agent as it came. */
@@ -171,10 +181,22 @@ export interface RoundFinishParams {
   timeout_s: number
 }
 
+/** Null where no round was run, or none was accepted. */
+export interface RoundFinishResult {
+  receipt: unknown
+}
+
 export interface HealthGetParams {}
 
 export interface HealthGetResult {
   uptime_s: number
+  sessions_open: number
+  pending_events: number
+  timers: number
+  rounds: unknown
+  skipped: Record<string, number>
+  editor: EditorKind
+  last_errors: unknown[]
 }
 
 export interface EditorMessage {
@@ -192,25 +214,16 @@ export interface EditorCompleteParams {
   timeout_s: number
 }
 
-export interface EditorUsage {
-  input_tokens: number
-  output_tokens: number
+export interface Usage {
+  input_tokens?: number
+  output_tokens?: number
 }
 
 export interface EditorCompleteResult {
   text: string
   finish?: string
   model?: string
-  usage?: EditorUsage
-}
-
-export interface HostEntriesParams {
-  session: string
-  seqs: number[]
-}
-
-export interface HostEntriesResult {
-  entries: LogEntry[]
+  usage?: Usage
 }
 
 export interface SurfaceChangedParams {
@@ -235,10 +248,9 @@ export interface Frames {
   'surface/get': { params: SurfaceGetParams; result: SurfaceGetResult }
   'item/get': { params: ItemGetParams; result: ItemGetResult }
   'evidence/get': { params: EvidenceGetParams; result: EvidenceGetResult }
-  'round/finish': { params: RoundFinishParams; result: unknown }
+  'round/finish': { params: RoundFinishParams; result: RoundFinishResult }
   'health/get': { params: HealthGetParams; result: HealthGetResult }
   'editor/complete': { params: EditorCompleteParams; result: EditorCompleteResult }
-  'host/entries': { params: HostEntriesParams; result: HostEntriesResult }
   'surface/changed': { params: SurfaceChangedParams; result: null }
   'sidecar/starting': { params: SidecarStartingParams; result: null }
 }

@@ -9,10 +9,10 @@
 import { mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
-import { Config, editorRoute, finishSeconds, wireConfig } from './config.js'
+import { Config, editorRoute, finishSeconds, hostVersion, wireConfig } from './config.js'
 import { Editor } from './editor.js'
 import { Finish } from './finish.js'
-import { makeGuard } from './guard.js'
+import { makeGuard, messageOf } from './guard.js'
 import { LogForwarder } from './log.js'
 import { childEnvironment } from './process.js'
 import { findRuntime } from './runtime.js'
@@ -28,7 +28,7 @@ const ASKED_MS = 5000
 
 export { Config }
 export const name = 'dsh-foldstate'
-export const inject = { agents: true, sessions: true, tools: true, llm: true }
+export const inject = { agents: true, sessions: true }
 
 /**
  * Never throws: a plugin that does may abort the host's start.
@@ -36,36 +36,27 @@ export const inject = { agents: true, sessions: true, tools: true, llm: true }
  * @param {Settings} [settings]
  */
 export function apply(ctx, settings = {}) {
+  try {
+    wire(ctx, settings)
+  } catch (error) {
+    process.emitWarning(`foldstate is off: ${messageOf(error)}`)
+  }
+}
+
+/** @param {Context} ctx @param {Settings} settings */
+function wire(ctx, settings) {
   const profile = ctx.get('profileContext')
   const home = profile?.home ?? process.env['DSH_HOME'] ?? path.join(homedir(), '.dsh')
   const dataDir = path.join(home, 'foldstate')
+  mkdirSync(path.join(dataDir, 'sessions'), { recursive: true, mode: 0o700 })
   const status = new Status(dataDir, ctx.get('logger'))
   /** @type {(place: string, error: unknown) => void} */
   const report = (place, error) => status.report(place, error)
   const guard = makeGuard(report)
-  guard('apply', () => {
-    mkdirSync(path.join(dataDir, 'sessions'), { recursive: true, mode: 0o700 })
-    wire({ ctx, settings, dataDir, home, status, report, guard, profile: profile?.name })
-  })()
-}
-
-/**
- * @param {{
- *   ctx: Context,
- *   settings: Settings,
- *   dataDir: string,
- *   home: string,
- *   profile: string | undefined,
- *   status: Status,
- *   report: (place: string, error: unknown) => void,
- *   guard: import('./guard.js').Guard,
- * }} parts
- */
-function wire({ ctx, settings, dataDir, home, profile, status, report, guard }) {
   /** @type {InitializeParams} */
   const initialize = {
     protocol: 1,
-    host: { name: profile === undefined ? 'dsh' : `dsh ${profile}`, version: process.version, home },
+    host: { name: profile === undefined ? 'dsh' : `dsh ${profile.name}`, version: hostVersion, home },
     data_dir: dataDir,
     config: wireConfig(settings),
   }
@@ -81,11 +72,11 @@ function wire({ ctx, settings, dataDir, home, profile, status, report, guard }) 
     report,
   })
   const log = new LogForwarder(sidecar, report)
-  const surface = new Surface(ctx, dataDir)
+  const surface = new Surface(ctx, dataDir, report)
   const subagents = new Subagents(sidecar, report)
   const tools = new Tools(sidecar)
   const editor = new Editor(ctx, editorRoute(settings))
-  const finish = new Finish(sidecar, log, subagents, finishSeconds(settings, profile))
+  const finish = new Finish(sidecar, log, subagents, finishSeconds(settings, profile?.name))
 
   // Registered before anything is started, so that nothing is left behind even when the host ends during its own start.
   ctx.effect(() => async () => {
@@ -94,9 +85,12 @@ function wire({ ctx, settings, dataDir, home, profile, status, report, guard }) 
     status.ended()
   })
 
-  sidecar.onReady = ({ wants }) => log.connected(wants)
+  sidecar.onReady = ({ wants, warnings }) => {
+    for (const warning of warnings) report('initialize', warning)
+    surface.connected()
+    log.connected(wants)
+  }
   sidecar.serve('editor/complete', (params, signal) => editor.complete(params, signal))
-  sidecar.serve('host/entries', params => log.entries(params))
   sidecar.listen('surface/changed', params => surface.changed(params))
   log.onOpened = guard('surface/get', async ({ id }) => {
     subagents.opened()

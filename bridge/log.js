@@ -6,6 +6,7 @@
  * @import { Sidecar } from './sidecar.js'
  */
 import { entryAt, inheritedCount, isSubagent, logLength } from './entries.js'
+import { shortened } from './text.js'
 import { RpcError } from './rpc.js'
 
 /** Batches follow each other at this distance; one that only moves the cursor waits longer. Milliseconds. */
@@ -20,6 +21,7 @@ const MAX_ENTRY_BYTES = 6 * 1024 * 1024
 const OPEN_MS = 15_000
 const EVENTS_MS = 30_000
 const RETRY_MS = 5000
+const INVALID_PARAMS = -32602
 /** Another host has the session: whether it still does is asked again after this time. */
 const READ_ONLY_MS = 30_000
 
@@ -32,9 +34,11 @@ const READ_ONLY_MS = 30_000
  *   timer: NodeJS.Timeout | undefined,
  *   pumping: Promise<void> | null,
  *   urgent: number,
+ *   atMost: number,
+ *   refused: Set<number>,
  *   closing: boolean,
- * }} Feed `cursor`: the last entry that the sidecar has; `sentAt`: when a batch was last sent; `urgent`: up to here, batches that
- *   only move the cursor are sent at once too
+ * }} Feed `cursor`: the last entry that the sidecar has; `sentAt`: when a batch was last sent; `urgent`: up to here, nothing
+ *   waits for its time; `atMost`: entries a batch; `refused`: entries that the sidecar can't take
  */
 
 /**
@@ -53,12 +57,12 @@ export function bare({ seq, time, type, data }) {
   return { seq, time, type, data: rest }
 }
 
-/** @param {Session} session @returns {string | undefined} the newest title that the log gives it */
+/** @param {Session} session @returns {string | undefined} the newest title that the log gives it, cut where it is too long */
 function titleOf(session) {
   const first = Math.max(0, logLength(session) - MAX_SCANNED)
   for (let seq = logLength(session) - 1; seq >= first; seq--) {
     const entry = entryAt(session, seq)
-    if (entry?.type === 'session/title' && typeof entry.data?.title === 'string') return entry.data.title
+    if (entry?.type === 'session/title' && typeof entry.data?.title === 'string') return shortened(entry.data.title)
   }
   return undefined
 }
@@ -98,6 +102,8 @@ export class LogForwarder {
       timer: undefined,
       pumping: null,
       urgent: -1,
+      atMost: MAX_SENT,
+      refused: new Set(),
       closing: false,
     }
     this.#feeds.set(session.id, feed)
@@ -144,13 +150,6 @@ export class LogForwarder {
     }
   }
 
-  /** @param {Frames['host/entries']['params']} params @returns {Promise<Frames['host/entries']['result']>} */
-  async entries({ session, seqs }) {
-    const live = this.#feeds.get(session)?.session
-    const found = live ? seqs.map(seq => entryAt(live, seq)).filter(entry => entry !== undefined) : []
-    return { entries: found.map(bare) }
-  }
-
   /** @param {Feed} feed @param {number} ms @param {boolean} [sooner] replaces a later appointment */
   #schedule(feed, ms, sooner = false) {
     if (feed.timer && !sooner) return
@@ -191,9 +190,10 @@ export class LogForwarder {
       }
       if (isSubagent(feed.session) || feed.cursor >= logLength(feed.session) - 1) break
       const batch = this.#batch(feed)
-      const early = feed.sentAt + CURSOR_PACE_MS - performance.now()
+      const early = feed.sentAt + (batch.events.length ? PACE_MS : CURSOR_PACE_MS) - performance.now()
+      const catchingUp = batch.through < logLength(feed.session) - 1
       const urgent = feed.closing || feed.cursor < feed.urgent
-      if (!batch.events.length && !urgent && early > 0) return this.#schedule(feed, early)
+      if (early > 0 && !catchingUp && !urgent) return this.#schedule(feed, early, batch.events.length > 0)
       feed.sentAt = performance.now()
       await this.#deliver(feed, batch)
     }
@@ -220,6 +220,7 @@ export class LogForwarder {
     const result = await this.#sidecar.request('session/open', params, { timeoutMs: OPEN_MS })
     feed.cursor = result.resend_from - 1
     feed.opened = true
+    for (const { code, message } of result.degraded) this.#report(`session/open ${code}`, message)
     if (!isSubagent(session)) this.onOpened(session)
     return !result.read_only
   }
@@ -229,16 +230,31 @@ export class LogForwarder {
     try {
       await this.#sidecar.request('session/events', batch, { timeoutMs: EVENTS_MS })
       feed.cursor = batch.through
+      feed.atMost = MAX_SENT
+      feed.refused.clear()
     } catch (error) {
-      if (!(error instanceof RpcError) || error.data?.code !== 'cursor_gap') throw error
-      const cursor = error.data.cursor
-      if (!Number.isInteger(cursor) || cursor >= feed.cursor) throw error
-      feed.cursor = cursor
+      if (!(error instanceof RpcError)) throw error
+      if (error.data?.code === 'cursor_gap' && error.data.cursor < feed.cursor) feed.cursor = error.data.cursor
+      else if (error.code === INVALID_PARAMS && batch.events.length) this.#narrow(feed, batch, error)
+      else throw error
     }
   }
 
+  /**
+   * One entry of a batch is refused, and must not hold up the others: it is found, and then counted as skipped.
+   * @param {Feed} feed
+   * @param {Frames['session/events']['params']} batch
+   * @param {RpcError} error
+   */
+  #narrow(feed, { events }, error) {
+    feed.atMost = Math.ceil(events.length / 8)
+    if (events.length > 1 || !events[0]) return
+    feed.refused.add(events[0].seq)
+    this.#report('session/events', error)
+  }
+
   /** The next entries of a log that has some. @param {Feed} feed @returns {Frames['session/events']['params']} */
-  #batch({ session, cursor }) {
+  #batch({ session, cursor, atMost, refused }) {
     const inherited = inheritedCount(session)
     if (cursor < inherited - 1) {
       const skipped = { inherited: inherited - 1 - cursor }
@@ -253,9 +269,10 @@ export class LogForwarder {
     const end = Math.min(logLength(session), cursor + 1 + MAX_SCANNED)
     let through = cursor
     let bytes = 0
-    for (let seq = cursor + 1; seq < end && events.length < MAX_SENT; seq++) {
+    for (let seq = cursor + 1; seq < end && events.length < atMost; seq++) {
       const entry = entryAt(session, seq)
       if (!entry || !this.#wants.has(entry.type)) skip(entry?.type ?? 'unreadable')
+      else if (refused.has(seq)) skip('refused')
       else {
         const sent = bare(entry)
         const size = Buffer.byteLength(JSON.stringify(sent))

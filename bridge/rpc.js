@@ -4,6 +4,7 @@
  * @import { Readable, Writable } from 'node:stream'
  * @import { Frames } from './frames.js'
  */
+import { toJson } from './text.js'
 
 /** The largest frame that either side takes, in bytes. A longer one means that the stream can't be trusted any more. */
 export const MAX_FRAME = 8 * 1024 * 1024
@@ -145,7 +146,7 @@ export class Peer {
   /** @param {Record<string, unknown>} frame */
   #send(frame) {
     if (this.#closed) return
-    const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...frame }), 'utf8')
+    const body = Buffer.from(toJson({ jsonrpc: '2.0', ...frame }), 'utf8')
     this.#output.write(Buffer.concat([Buffer.from(`Content-Length: ${body.length}\r\n\r\n`, 'ascii'), body]))
   }
 

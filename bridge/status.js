@@ -38,7 +38,7 @@ export class Status {
 
   /** The host ends, or the plugin is unloaded. A trouble that was there to the end stays readable. */
   ended() {
-    if (this.#sidecar === 'running' || this.#sidecar === 'starting') this.phase('off', 'the host ended')
+    if (this.#sidecar === 'running' || this.#sidecar === 'starting') this.phase('off', null)
     this.flush()
   }
 

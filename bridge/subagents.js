@@ -7,6 +7,7 @@
  * @import { Sidecar } from './sidecar.js'
  */
 import { RpcError } from './rpc.js'
+import { shortened } from './text.js'
 
 const TOLD_MS = 10_000
 /** A chain of parents is followed so far; a longer one is a cycle. */
@@ -45,7 +46,7 @@ export class Subagents {
     const { childId, label, mode } = data
     this.#note(childId, {
       parent: session.id,
-      ...(typeof label === 'string' ? { label } : {}),
+      ...(typeof label === 'string' ? { label: shortened(label) } : {}),
       ...(typeof mode === 'string' ? { mode } : {}),
     })
   }

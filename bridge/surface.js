@@ -16,7 +16,7 @@ export const SOURCE_KIND = 'plugin:dsh-foldstate'
 const ROLE = 'state'
 /** So many blocks may stand before the old ones are cleared although that loses the provider's cache. */
 const MAX_STANDING = 8
-/** The longest that a step waits for the file of a session's text. Milliseconds. */
+/** The longest that the reading of a session's file may take, and so a step wait for it. Milliseconds. */
 const FILE_MS = 250
 
 /** @typedef {{ text: string, revision: number }} Known */
@@ -50,13 +50,15 @@ function followsToolResult(session) {
 export class Surface {
   #ctx
   #folder
+  #report
   /** @type {Map<string, Known>} */ #known = new Map()
-  /** @type {Map<string, Promise<Known | null>>} */ #files = new Map()
+  /** @type {Map<string, Promise<string | null>>} */ #files = new Map()
   /** Sessions whose prefix a compaction rewrote since their last step. @type {Set<string>} */ #compacted = new Set()
 
-  /** @param {Context} ctx @param {string} dataDir */
-  constructor(ctx, dataDir) {
+  /** @param {Context} ctx @param {string} dataDir @param {(place: string, error: unknown) => void} report */
+  constructor(ctx, dataDir, report) {
     this.#ctx = ctx
+    this.#report = report
     this.#folder = path.join(dataDir, 'sessions')
   }
 
@@ -65,6 +67,11 @@ export class Surface {
     const known = this.#known.get(session)
     if (known && known.revision > revision) return
     this.#known.set(session, { text, revision })
+  }
+
+  /** A new sidecar answered: what it says counts, also where its revisions begin anew. */
+  connected() {
+    for (const known of this.#known.values()) known.revision = -1
   }
 
   /** A session came to life: its text of the last time is read before its first step asks for it. @param {Session} session */
@@ -151,22 +158,20 @@ export class Surface {
     const known = this.#known.get(session.id)
     if (known) return known.text
     this.add(session)
-    const file = /** @type {Promise<Known | null>} */ (this.#files.get(session.id))
-    const read = await within(file, FILE_MS, 'reading the surface file')
-    return (this.#known.get(session.id) ?? read)?.text ?? null
+    const read = await this.#files.get(session.id)
+    return this.#known.get(session.id)?.text ?? read ?? null
   }
 
-  /** @param {string} session @returns {Promise<Known | null>} null where there is no file of this session's */
+  /** @param {string} session @returns {Promise<string | null>} null where no text of this session's can be had in time */
   async #read(session) {
-    /** @type {any} */
-    let found
+    const name = `${sessionStem(session)}.surface.json`
     try {
-      found = JSON.parse(await readFile(path.join(this.#folder, `${sessionStem(session)}.surface.json`), 'utf8'))
+      const found = JSON.parse(await within(readFile(path.join(this.#folder, name), 'utf8'), FILE_MS, `reading ${name}`))
+      if (found?.session === session && typeof found.text === 'string') return found.text
+      throw new Error(`${name} isn't this session's`)
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
-      throw error
+      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) this.#report('surface file', error)
+      return null
     }
-    if (found?.session !== session || typeof found.text !== 'string') throw new Error('the surface file is of another session')
-    return { text: found.text, revision: Number(found.revision) }
   }
 }

@@ -6,6 +6,7 @@ It says that it is starting before anything slow is loaded, which is why this mo
 from __future__ import annotations
 
 import os
+import signal
 from typing import NoReturn
 
 FAILED = 70
@@ -25,8 +26,6 @@ def announce() -> None:
 
 def main() -> NoReturn:
     """Runs the sidecar until its input ends, and ends the process without waiting for threads that hang."""
-    import signal
-
     for number in (signal.SIGTERM, signal.SIGINT):  # until the wire takes over, nothing was accepted
         signal.signal(number, lambda _number, _frame: os._exit(0))
     announce()

@@ -51,20 +51,19 @@ class Installer(Struct, frozen=True):
         """
         chosen = self._check(names)
         bundle = shipped(self.words)
-        folder = self.home.bundles / bundle.version
         with self._alone():
             dsh = find_dsh(dsh_path, self.home.path, self.words)
             pnpm = dsh if dsh is not None and has_pnpm(self.home.path, os.environ) else None
             for profile in chosen:
                 self._make(profile, dsh)
-            bundle.publish(folder)
+            bundle.publish(self.home.bundles / bundle.version)
             self._write_runtime(bundle.version)
             changed = False
             for profile in chosen:
-                if profile.holds(bundle.files, f"file:{folder}"):
+                if profile.holds(bundle.files, self._spec(bundle)):
                     yield self.words.installed_already.format(version=bundle.version, profile=profile.name)
                     continue
-                self._put_in(profile, bundle, folder, pnpm)
+                self._put_in(profile, bundle, pnpm)
                 changed = True
                 said = self.words.installed_without_pnpm if pnpm is None else self.words.installed_with_pnpm
                 yield said.format(version=bundle.version, profile=profile.name)
@@ -111,6 +110,10 @@ class Installer(Struct, frozen=True):
                 raise CommandError(self.words.unknown_profile.format(profile=name))
         return [Profile(name, self.home.profiles / name, self.words) for name in dict.fromkeys(names)]
 
+    def _spec(self, bundle: Bundle) -> str:
+        """Where profiles take a bundle from, as pnpm records it too."""
+        return f"file:{self.home.bundles / bundle.version}"
+
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """One installation at a time for a home, by a lock that ends with its process."""
@@ -145,8 +148,8 @@ class Installer(Struct, frozen=True):
         if not ran.ok or not profile.exists():
             raise CommandError(self.words.profile_not_made.format(profile=profile.name, detail=ran.said))
 
-    def _put_in(self, profile: Profile, bundle: Bundle, folder: Path, pnpm: Dsh | None) -> None:
-        spec = f"file:{folder}"
+    def _put_in(self, profile: Profile, bundle: Bundle, pnpm: Dsh | None) -> None:
+        spec = self._spec(bundle)
         with self._held(profile):
             profile.remember()
             if pnpm is None:
@@ -176,13 +179,13 @@ class Installer(Struct, frozen=True):
         write_file(self.home.runtime, msgspec.json.encode(runtime) + b"\n", 0o600)
 
     def _others(self, bundle: Bundle, chosen: Sequence[Profile]) -> Iterator[str]:
-        """Profiles that still have another version than the sidecar's."""
+        """Profiles that still have other files than the sidecar's."""
         for profile in self._check([name for name in PROFILES if name not in {each.name for each in chosen}]):
             copy = profile.plugin / MANIFEST
-            if profile.exists() and copy.is_file():
-                version = decode(copy.read_bytes(), copy, self.words).fields.get("version")
-                if version != bundle.version:
-                    yield self.words.other_version.format(profile=profile.name, version=version)
+            if not (profile.exists() and copy.is_file()) or profile.holds(bundle.files, self._spec(bundle)):
+                continue
+            version = decode(copy.read_bytes(), copy, self.words).fields.get("version")
+            yield self.words.other_version.format(profile=profile.name, version=version)
 
     def _remove_unused(self) -> None:
         """Takes away the versions that no profile refers to; one that is referred to must stay, or pnpm fails there.
@@ -191,14 +194,12 @@ class Installer(Struct, frozen=True):
         """
         if not self.home.bundles.is_dir():
             return
-        said = ""
+        kept = set()
         for path in self.home.profiles.glob(f"*/{MANIFEST}"):
             try:
-                said += decode(path.read_bytes(), path, self.words).spec or ""
+                kept.add(decode(path.read_bytes(), path, self.words).spec)
             except CommandError:
                 return
-            said += "\n"
-        kept = set(said.split("\n"))
         for folder in self.home.bundles.iterdir():
             if f"file:{folder}" not in kept:
                 remove(folder)

@@ -58,10 +58,13 @@ class Profile(Struct, frozen=True):
         return lock.is_file() and NAME.encode() in lock.read_bytes()
 
     def remember(self) -> None:
-        """Keeps package.json as it is before our plugin first comes in. DSH can't read a byte-order mark: it goes."""
+        """Keeps package.json as it is before our plugin first comes in. DSH can't read a byte-order mark: it goes.
+
+        A copy that still says the same stays: an upgrade that was cut short can have taken our entries out.
+        """
         manifest = self.manifest()
         raw = self.path.read_bytes()
-        if manifest.spec is None and not manifest.enabled:
+        if manifest.spec is None and not manifest.enabled and self._found() is None:
             write_file(self.folder / BEFORE, raw, self._mode())
         if raw.startswith(b"\xef\xbb\xbf"):
             write_file(self.path, raw[3:], self._mode())
@@ -73,16 +76,12 @@ class Profile(Struct, frozen=True):
 
     def take_out(self) -> None:
         """Leaves package.json byte for byte as it was found, unless others changed it: then only our entries go."""
-        now = self.manifest().without_plugin()
         before = self.folder / BEFORE
-        restored = False
-        if before.is_file():
-            found = before.read_bytes()
-            if decode(found, before, self.words).without_plugin() == now:
-                write_file(self.path, found, before.stat().st_mode & 0o777)
-                restored = True
-        if not restored:
-            write_file(self.path, now.encode(), self._mode())
+        found = self._found()
+        if found is None:
+            write_file(self.path, self.manifest().without_plugin().encode(), self._mode())
+        else:
+            write_file(self.path, found, before.stat().st_mode & 0o777)
         remove(self.plugin)
         modules = self.plugin.parent
         if modules.is_dir() and not any(modules.iterdir()):
@@ -99,6 +98,15 @@ class Profile(Struct, frozen=True):
             },
             plugin=read_folder(self.plugin),
         )
+
+    def _found(self) -> bytes | None:
+        """The kept copy, where package.json differs from it by nothing but our entries."""
+        before = self.folder / BEFORE
+        if not before.is_file():
+            return None
+        raw = before.read_bytes()
+        same = decode(raw, before, self.words).without_plugin() == self.manifest().without_plugin()
+        return raw if same else None
 
     def _mode(self) -> int:
         return self.path.stat().st_mode & 0o777

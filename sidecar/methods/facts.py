@@ -56,16 +56,15 @@ class FactMethods:
             profile=params.profile,
         )
         session = await self._registry.open(said)
-        cursor, resend_from = session.desk.cursor, session.desk.cursor + 1
+        resend_from = session.desk.cursor + 1
         if not session.desk.read_only:
             head = None if params.head is None else (params.head.seq, params.head.time)
-            place = await session.actor.run(opened(said, head))
-            cursor, resend_from = place.cursor, place.resend_from
+            resend_from = await session.actor.run(opened(said, head))
         self._outlet.show(params.session, session.surface)
         return SessionOpenResult(
             session=params.session,
             revision=session.desk.state.revision,
-            cursor=cursor,
+            cursor=session.desk.cursor,
             resend_from=resend_from,
             read_only=session.desk.read_only,
             degraded=degraded(session),

@@ -65,9 +65,8 @@ class ReadingMethods:
     async def item(self, params: ItemGetParams) -> ItemGetResult:
         session = await self._registry.use(params.session)
         state = session.desk.state
-        view = item_view(state, params.item, instants.later(self._clock.now(), state.recorded_at)) or next(
-            (gone for gone in not_active(state) if gone.id == params.item), None
-        )
+        gone = next((one for one in not_active(state) if one.id == params.item), None)
+        view = gone or item_view(state, params.item, instants.later(self._clock.now(), state.recorded_at))
         if view is None:
             raise ItemNotFound(f"no item {params.item!r} in this session; state/get lists those there are")
 

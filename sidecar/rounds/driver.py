@@ -19,7 +19,7 @@ from foldstate.sidecar.intake.fold import turn_open
 from foldstate.sidecar.rounds.conversation import Conversation
 from foldstate.sidecar.sessions.actor import Actor
 from foldstate.sidecar.sessions.desk import Desk, Trouble
-from foldstate.sidecar.sessions.judging import Begun, begin_if_waiting, cancel_round, note_trouble, submit_round
+from foldstate.sidecar.sessions.judging import Begun, begin_if_waiting, cancel_round, fail_round, submit_round
 from foldstate.sidecar.wire.errors import RoundUnknown, SessionNotOpen
 from foldstate.sidecar.wire.frames import EditorCompleteParams
 
@@ -88,7 +88,8 @@ class Driver:
         self._alarm = alarm
         self._changed = anyio.Event()
         self._one_at_a_time = anyio.Lock()
-        self._begun = False
+        self._own = ""
+        self._scheduled = 0
         self._tasks: TaskGroup | None = None
 
     @property
@@ -131,7 +132,8 @@ class Driver:
         if not self._settings.automatic:
             return None
         with anyio.move_on_after(timeout_s):
-            return await self._round(("finish",))
+            async with self._one_at_a_time:
+                return await self._carry_out(await self._actor.run(begin_if_waiting(("finish",))))
         return None
 
     def _next(self) -> Call | WaitUntil | Idle:
@@ -142,7 +144,7 @@ class Driver:
         return next_call(
             desk.waiting,
             turn_open=turn_open(desk.intake),
-            round_open=self._begun or self._one_at_a_time.locked(),
+            round_open=self._scheduled > 0 or self._own in desk.rounds,
             quiet_since=desk.heard_at,
             not_before=desk.trouble.not_before,
             now=self._clock.now(),
@@ -165,37 +167,40 @@ class Driver:
 
     def _begin(self, reasons: tuple[Reason, ...]) -> None:
         assert self._tasks is not None
-        self._begun = True
+        self._scheduled += 1
         self._tasks.start_soon(self._unattended, reasons)
 
     async def _unattended(self, reasons: tuple[Reason, ...]) -> None:
         """A round that nobody waits for: what goes wrong in it is kept for a person to see, and tried again later."""
         try:
-            await self._round(reasons)
+            async with self._one_at_a_time:
+                try:
+                    begun = await self._actor.run(begin_if_waiting(reasons))
+                finally:
+                    self._scheduled -= 1
+                await self._carry_out(begun)
         except SessionNotOpen:
             return  # closed meanwhile: its events wait in the file
         except Exception as error:  # noqa: BLE001  counted by the alarm, shown by health/get
             self._alarm("round", error)
             await self._clock.wait_until(stamp(instant(self._clock.now()) + PAUSES[0]))
         finally:
-            self._begun = False
             self.poke()
 
-    async def _round(self, reasons: tuple[Reason, ...]) -> Receipt | None:
-        """One round from its events to its end. It never leaves a round open behind it, not even when cancelled."""
-        async with self._one_at_a_time:
-            begun = await self._actor.run(begin_if_waiting(reasons))
-            if begun is None:
-                self._tally.skipped += 1
-                return None
-            receipt: Receipt | None = None
-            try:
-                receipt = await self._ask(begun)
-            finally:
-                if receipt is None:
-                    with anyio.CancelScope(shield=True):
-                        await self._drop(begun.round.batch_id)
-            return receipt
+    async def _carry_out(self, begun: Begun | None) -> Receipt | None:
+        """A round from its opening to its end. It leaves none open behind it, not even when cancelled."""
+        if begun is None:
+            self._tally.skipped += 1
+            return None
+        self._own = begun.round.batch_id
+        receipt: Receipt | None = None
+        try:
+            receipt = await self._ask(begun)
+        finally:
+            if receipt is None:
+                with anyio.CancelScope(shield=True):
+                    await self._drop()
+        return receipt
 
     async def _ask(self, begun: Begun) -> Receipt | None:
         """Asks until an answer is accepted, the retries are used up, or the editor fails."""
@@ -218,7 +223,10 @@ class Driver:
                 self._tally.failed += 1
                 await self._failed(str(failure))
                 return None
-            submitted = await self._actor.run(submit_round(begun.round.batch_id, text))
+            try:
+                submitted = await self._actor.run(submit_round(begun.round.batch_id, text))
+            except RoundUnknown:
+                return None  # it took longer than a round lives: its events wait for the next
             match submitted.verdict:
                 case Accepted(receipt=receipt):
                     self._tally.accepted += 1
@@ -237,10 +245,11 @@ class Driver:
         failures = self._actor.desk.trouble.failures + 1
         pause = PAUSES[min(failures, len(PAUSES)) - 1]
         not_before = None if failures > len(PAUSES) else stamp(instant(now) + pause)
-        await self._actor.run(note_trouble(Trouble(failures=failures, at=now, not_before=not_before, reason=reason)))
+        trouble = Trouble(failures=failures, at=now, not_before=not_before, reason=reason)
+        await self._actor.run(fail_round(self._own, trouble))
 
-    async def _drop(self, batch_id: str) -> None:
+    async def _drop(self) -> None:
         try:
-            await self._actor.run(cancel_round(batch_id))
+            await self._actor.run(cancel_round(self._own))
         except (RoundUnknown, SessionNotOpen):
             return  # it had ended by itself: stale, too old, accepted while we were cancelled, or with its session

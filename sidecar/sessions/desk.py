@@ -8,6 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from foldstate.kernel.round import Round
+from foldstate.kernel.signal import Coverage
 from foldstate.kernel.signals import Waiting
 from foldstate.kernel.state import State
 from foldstate.kernel.surface import Note
@@ -42,6 +43,7 @@ class Desk(Struct, frozen=True):
     waiting: Waiting
     heard_at: str | None = None
     rounds: Mapping[str, Round] = field(default_factory=dict)
+    coverage: Mapping[str, Coverage] = field(default_factory=dict)
     trouble: Trouble = Trouble()
     read_only: bool = False
 
@@ -56,6 +58,8 @@ class Desk(Struct, frozen=True):
         notes: list[Note] = []
         if self.trouble.failures:
             notes.append("editor_failing")
+        if any(known.status == "unknown" for known in self.coverage.values()):
+            notes.append("coverage_unknown")
         if self.read_only:
             notes.append("read_only")
         return tuple(notes)

@@ -100,13 +100,9 @@ def signal(desk: Desk, moment: Moment, events: tuple[Event, ...], reasons: tuple
         reason=reasons,
         received=moment.store.count_events_between(start, moment.now),
         window=Window(start=start, to=moment.now),
-        coverage=coverage(moment),
+        coverage=dict(sorted(desk.coverage.items())),
         reminders=reminders,
     )
-
-
-def coverage(moment: Moment) -> Mapping[str, Coverage]:
-    return dict(sorted(moment.store.coverage().items()))
 
 
 def submit_round(batch_id: str, output: Json) -> Command[Submitted]:
@@ -133,11 +129,11 @@ def submit_round(batch_id: str, output: Json) -> Command[Submitted]:
                 after = accept(desk.without_round(batch_id), moment, verdict)
                 judged = [entry.event for entry in verdict.record.dispositions] if verdict.record else []
                 moment.store.judge_events(judged, batch_id)
-                hear_again(moment)
                 head = replace(after.head, window_to=round_.signal.window.to)
                 moment.store.save_head(head)
                 waiting = moment.store.waiting_summary()
-                after = replace(after, head=head, waiting=waiting, trouble=Trouble())
+                heard = hear_again(after.coverage, moment, told_at=round_.begun_at)
+                after = replace(after, head=head, waiting=waiting, coverage=heard, trouble=Trouble())
                 return after, Submitted(verdict, open=False)
 
     return command
@@ -168,11 +164,14 @@ def accept(desk: Desk, moment: Moment, accepted: Accepted) -> Desk:
     return replace(desk, state=accepted.state)
 
 
-def hear_again(moment: Moment) -> None:
-    """A round has now been told of the holes: from here on, a channel that is heard counts as heard."""
-    for channel, known in moment.store.coverage().items():
-        if known.status == "unknown":
+def hear_again(coverage: Mapping[str, Coverage], moment: Moment, *, told_at: str) -> Mapping[str, Coverage]:
+    """A round that began at `told_at` was told of the holes before it: those channels count as heard from now on."""
+    after = dict(coverage)
+    for channel, known in coverage.items():
+        if known.status == "unknown" and instant(known.since) <= instant(told_at):
+            after[channel] = Coverage(status="ok", since=moment.now)
             moment.store.set_coverage(channel, "ok", moment.now)
+    return after
 
 
 def cancel_round(batch_id: str) -> Command[None]:
@@ -190,11 +189,11 @@ def cancel_round(batch_id: str) -> Command[None]:
     return command
 
 
-def note_trouble(trouble: Trouble) -> Command[None]:
-    """Keeps what the editor's last failure means for the next call."""
+def fail_round(batch_id: str, trouble: Trouble) -> Command[None]:
+    """Ends a round because its editor failed, and keeps what that means for the next call."""
 
     def command(desk: Desk, _moment: Moment) -> tuple[Desk, None]:
-        return replace(desk, trouble=trouble), None
+        return replace(desk.without_round(batch_id), trouble=trouble), None
 
     return command
 

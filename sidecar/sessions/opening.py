@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from foldstate.sidecar.intake.lineage import forked
@@ -13,19 +11,14 @@ from foldstate.sidecar.sessions.taking import keep
 from foldstate.sidecar.store.head import Head
 
 
-class Opened(Struct, frozen=True):
-    cursor: int
-    resend_from: int
+def opened(said: Head, log_head: tuple[int, int] | None) -> Command[int]:
+    """Takes up what a `session/open` says, and tells from where on the host is to send its log again.
 
-
-def opened(said: Head, log_head: tuple[int, int] | None) -> Command[Opened]:
-    """Takes up what a `session/open` says, and puts the cursor where both sides' logs agree.
-
-    The cursor goes back to that place, so that what the host sends next is no gap; entries that were taken are known by
-    their keys and skipped. A new session with a parent is a fork, and begins with the event that says so.
+    What it sends from there on and was taken is known by its keys, and skipped. A new session with a parent is a fork,
+    and begins with the event that says so.
     """
 
-    def command(desk: Desk, moment: Moment) -> tuple[Desk, Opened]:
+    def command(desk: Desk, moment: Moment) -> tuple[Desk, int]:
         store = moment.store
         head = merged(desk.head, said)
         if head != desk.head:
@@ -34,13 +27,8 @@ def opened(said: Head, log_head: tuple[int, int] | None) -> Command[Opened]:
         if is_new and head.parent is not None:
             told = forked(desk.intake, head.session, head.parent, moment.now)
             keep(moment, told.events, told.digests)
-        resend_from = store.resend_from(log_head)
-        cursor = resend_from - 1
-        if cursor != desk.cursor:
-            row = store.load_intake()
-            store.save_intake(cursor, row.cursor_time if row else None, msgspec.json.encode(desk.intake))
-        after = replace(desk, head=head, cursor=cursor, waiting=store.waiting_summary())
-        return after, Opened(cursor, resend_from)
+        after = replace(desk, head=head, waiting=store.waiting_summary())
+        return after, store.resend_from(log_head)
 
     return command
 

@@ -167,6 +167,7 @@ def _load(folder: Path, session: str, lock_wait_s: float) -> tuple[SessionStore,
                 intake=IntakeState() if row is None else msgspec.json.decode(row.state, type=IntakeState),
                 cursor=-1 if row is None else row.cursor,
                 waiting=store.waiting_summary(),
+                coverage=store.coverage(),
                 read_only=store.read_only,
             )
     except BaseException:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from foldstate.kernel.event import Event
+from foldstate.kernel.signal import Coverage
 from foldstate.sidecar.intake.fold import PREFIX, Entry, IntakeState, Taken, Words, fold
 from foldstate.sidecar.sessions.actor import Command, Moment
 from foldstate.sidecar.sessions.desk import Desk
@@ -76,7 +77,6 @@ def take_entries(
         store.take_entries([(entry.seq, entry.time, entry.type) for entry in fresh])
         if counts:
             store.count_skips(counts)
-        cover_log(moment, broken=gap)
         last = entries[-1] if entries else None
         store.save_intake(through, last.time if last and last.seq == through else None, msgspec.json.encode(intake))
         ledger = keep(moment, events, digests)
@@ -86,20 +86,28 @@ def take_entries(
             store.save_head(head)
         heard_at = moment.now if fresh else desk.heard_at
         waiting = store.waiting_summary()
-        after_desk = replace(desk, head=head, intake=intake, cursor=through, waiting=waiting, heard_at=heard_at)
+        after_desk = replace(
+            desk,
+            head=head,
+            intake=intake,
+            cursor=through,
+            waiting=waiting,
+            heard_at=heard_at,
+            coverage=cover_log(desk.coverage, moment, broken=gap),
+        )
         return after_desk, SessionEventsResult(cursor=through, ledger=tuple(ledger))
 
     return command
 
 
-def cover_log(moment: Moment, *, broken: bool) -> None:
-    """Says for the log's channels whether they were heard: `unknown` from a hole on until a round has seen it."""
-    known = moment.store.coverage()
+def cover_log(coverage: Mapping[str, Coverage], moment: Moment, *, broken: bool) -> Mapping[str, Coverage]:
+    """Says for the log's channels whether they were heard: `unknown` from a hole on until a round was told of it."""
+    after = dict(coverage)
     for channel in LOG_CHANNELS:
-        if broken:
-            moment.store.set_coverage(channel, "unknown", moment.now)
-        elif channel not in known:
-            moment.store.set_coverage(channel, "ok", moment.now)
+        if broken or channel not in coverage:
+            after[channel] = Coverage(status="unknown" if broken else "ok", since=moment.now)
+            moment.store.set_coverage(channel, after[channel].status, moment.now)
+    return after
 
 
 def keep(moment: Moment, events: Sequence[Event], digests: Mapping[str, str]) -> list[str]:

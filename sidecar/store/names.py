@@ -15,7 +15,9 @@ _NOT_SLUG: Final = re.compile(r"[^a-z0-9]+")
 def session_stem(session: str) -> str:
     """A readable slug of the id plus a hash of all of it: two ids never share a name, on whatever file system."""
     slug = _NOT_SLUG.sub("-", session.lower())[:_SLUG_LENGTH].strip("-") or "session"
-    digest = sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
+    # A lone surrogate counts as U+FFFD, as JavaScript's encoder has it.
+    sound = session.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    digest = sha256(sound.encode("utf-8")).hexdigest()[:_HASH_LENGTH]
     return f"{slug}-{digest}"
 
 

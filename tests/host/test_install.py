@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.support.answers import Script, say
@@ -101,6 +102,17 @@ def test_the_host_loads_what_was_installed_and_no_more_once_it_is_removed(host: 
     assert host.manifest == found
     assert "dsh-foldstate" not in host.lock
     assert host.loaded() == ""
+
+
+def test_what_was_installed_runs_its_sidecar_and_its_state_can_be_shown(host: Host, path: str) -> None:
+    words = (str(command("foldstate")), *INSTALL)
+    Running(words, host.workspace, host.setting(path)).finish().answer()
+    assert host.run("Say something.").answer() == ANSWER
+    status = msgspec.json.decode((host.home / "foldstate" / "bridge-status.json").read_bytes(), type=dict[str, object])
+    assert (status["reason"], status["errors"]) == (None, {})
+    shown = msgspec.json.decode(host.foldstate("show", "--json").answer(), type=dict[str, object])
+    assert isinstance(shown["session"], str) and shown["session"]
+    assert list((host.home / "foldstate" / "sessions").glob("*.sqlite"))
 
 
 def test_an_upgrade_leaves_nothing_of_the_old_copy(host: Host, one: Release, two: Release, path: str) -> None:

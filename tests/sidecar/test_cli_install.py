@@ -114,6 +114,16 @@ def test_removing_leaves_the_profile_byte_for_byte_as_it_was_found(place: Place)
     assert not (place.data / "runtime.json").exists()
 
 
+def test_an_upgrade_that_was_cut_short_still_lets_the_profile_be_left_as_it_was_found(place: Place) -> None:
+    place.install()
+    fields = json.loads(FOUND)
+    place.manifest.write_bytes(msgspec.json.encode(fields))
+    shutil.rmtree(place.plugin)
+    place.install()
+    assert place.run("uninstall").code == 0
+    assert place.everything() == {"package.json": FOUND}
+
+
 def test_removing_spares_what_others_changed_meanwhile(place: Place) -> None:
     place.install()
     fields = place.fields()

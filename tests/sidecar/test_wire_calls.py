@@ -35,9 +35,9 @@ async def test_a_slow_handler_holds_up_nothing(client: WireClient) -> None:
 async def test_an_id_in_flight_is_not_taken_twice_and_is_free_afterwards(client: WireClient) -> None:
     await client.send("test/nap", {"s": 30}, id="same")
     await client.send("test/echo", {"text": "again"}, id="same")
-    reply = await client.stray()
-    assert isinstance(reply["error"], dict)
-    assert reply["error"]["code"] == -32600
+    with pytest.raises(Fault, match="in flight already") as fault:
+        await client.stray()
+    assert fault.value.code == -32600
     await client.cancel("same")
     with pytest.raises(Fault) as fault:
         await client.result("same")
@@ -215,7 +215,8 @@ async def test_cancelling_a_request_cancels_what_it_asked_of_the_host(tmp_path: 
 async def test_the_hosts_request_may_not_take_the_id_of_one_of_the_sidecars_own(tmp_path: Path) -> None:
     async def answer(_params: Object) -> Object:
         await client.send("test/echo", {"text": "x"}, id=asked()[0])
-        await client.stray()
+        with pytest.raises(Fault, match="in flight already"):
+            await client.stray()
         return {"text": "still answered"}
 
     async with started(ECHO, answers={"host/ask": answer}) as client:

@@ -16,8 +16,17 @@ COMMANDS = {"echo": ECHO, "sidecar": SIDECAR}
 HEALTH = encoded({"jsonrpc": "2.0", "id": 7, "method": "health/get"})
 
 
+@pytest.fixture(params=COMMANDS, scope="module")
+async def client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[WireClient]:
+    """One process for all tests of the module: what one of them did to it must not show in the next."""
+    async with started(COMMANDS[request.param]) as client:
+        await client.initialize(tmp_path_factory.mktemp("data"))
+        yield client
+
+
 @pytest.fixture(params=COMMANDS)
-async def client(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[WireClient]:
+async def doomed(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[WireClient]:
+    """A process of the test's own, to be ended by it."""
     async with started(COMMANDS[request.param]) as client:
         await client.initialize(tmp_path)
         yield client
@@ -31,13 +40,14 @@ async def serves(client: WireClient) -> None:
 
 async def refused(client: WireClient, body: bytes) -> tuple[Json, int]:
     """The id and the code that the body is refused with; the next request must be served."""
+    before = len(client.received)
     await client.raw(frame(body))
+    await client.until(lambda: len(client.received) > before)
+    reply = client.received[-1]
+    with pytest.raises(Fault) as fault:
+        await (client.result(reply["id"]) if reply["id"] is not None else client.stray())
     await serves(client)
-    reply = client.received[-2]
-    assert isinstance(reply["error"], dict)
-    code = reply["error"]["code"]
-    assert isinstance(code, int)
-    return reply["id"], code
+    return reply["id"], fault.value.code
 
 
 @pytest.mark.parametrize(
@@ -196,14 +206,14 @@ async def test_a_frame_that_comes_byte_by_byte_is_served(client: WireClient) -> 
         "blank",
     ],
 )
-async def test_a_stream_that_cannot_be_trusted_ends_the_process(client: WireClient, data: bytes) -> None:
-    id = await client.send("health/get")
-    await client.raw(data)
-    reply = await client.stray()
-    assert isinstance(reply["error"], dict)
-    assert reply["error"]["code"] == -32700
-    assert isinstance(await client.result(id), dict)
-    assert await client.exit_code() == 1
+async def test_a_stream_that_cannot_be_trusted_ends_the_process(doomed: WireClient, data: bytes) -> None:
+    id = await doomed.send("health/get")
+    await doomed.raw(data)
+    with pytest.raises(Fault) as fault:
+        await doomed.stray()
+    assert fault.value.code == -32700
+    assert isinstance(await doomed.result(id), dict)
+    assert await doomed.exit_code() == 1
 
 
 async def test_a_body_of_eight_mebibytes_is_served(client: WireClient) -> None:

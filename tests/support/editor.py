@@ -1,8 +1,9 @@
 """The scripted model's editor: reads a round out of the prompt it was sent, and answers by a few fixed rules.
 
-It knows nothing but the prompt's text. Its judgement is plain on purpose: what the user asks is an item, the agent's
-last words are that item's summary, a failed tool and a subagent are items of their own, the rest is deferred. When the
-root layer is full it lets go of what ranks last.
+It knows nothing but the prompt's text. Its judgement is plain on purpose: what the user wants done is an item, and
+words that name a file or a version which an item names are about that item; the agent's last words are the item's
+summary; a failed tool and a subagent are items of their own; questions to the agent are noise, the rest is deferred.
+When the root layer is full it lets go of what ranks last.
 """
 
 from __future__ import annotations
@@ -41,7 +42,12 @@ class Shown(Struct, frozen=True):
     weight: str
     kind: Kind
     share: int
+    summary: str | None = None
     sources: tuple[Source, ...] = ()
+
+    @property
+    def words(self) -> str:
+        return " ".join((self.title, self.summary or "", *(source.quote or "" for source in self.sources)))
 
 
 class Layer(Struct, frozen=True):
@@ -143,8 +149,22 @@ def _short(text: str, limit: int) -> str:
     return (cut.rpartition(" ")[0] or cut).rstrip(" ,;:.") + "…"
 
 
+def _clause(text: str) -> str:
+    """The first clause: up to a stop that a space follows, so that a version or a file's name stays whole."""
+    return re.split(r"[.:;!?,](?=\s|$)|\n", text.strip(), maxsplit=1)[0]
+
+
 def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:48].strip("-") or "item"
+
+
+def _named(text: str) -> set[str]:
+    """The files and versions that a text names: words with a dot inside."""
+    return set(re.findall(r"[\w-]+(?:\.[\w-]+)+", text))
+
+
+def _asks(text: str) -> bool:
+    return text.rstrip().endswith("?")
 
 
 class _Desk:
@@ -153,10 +173,10 @@ class _Desk:
     def __init__(self, given: Round) -> None:
         self._round = given
         self._items: Mapping[str, Shown] = {item.id: item for item in given.state.root.items}
-        self._taken = {*self._items, *(gone.id for gone in given.state.not_active)}
+        self._gone = {gone.id for gone in given.state.not_active}
         self._declared: dict[str, Declaration] = {}
         self._dispositions: list[Disposition] = []
-        self._asked = next((item.id for item in given.state.root.items if item.id.startswith("ask-")), None)
+        self._wanted: str | None = None
 
     def output(self) -> Output:
         for event in self._round.events:
@@ -169,16 +189,33 @@ class _Desk:
         if event.feedback is not None:
             self._use(event, "The user answered in the panel.", ())
         elif event.channel == "user":
-            self._asked = self._declare(event, "ask", event.text, _short(event.text, SUMMARY), "high", "in-progress")
+            self._wanted = self._want(event)
         elif event.channel == "tool":
-            self._declare(event, "failed", f"Failed: {_tool(event)}", _reason(event), "normal", "fyi")
+            self._declare(event, f"failed-{_slug(event.speaker)}", f"Failed: {event.speaker}", "normal", "fyi")
         elif event.channel == "subagent":
-            kind: Kind = "done" if "finished" in event.text else "in-progress"
-            self._declare(event, "child", f"Subagent: {_label(event)}", _closing(event), "normal", kind)
-        elif event.channel == "agent" and self._asked is not None:
-            self._conclude(event, self._asked)
+            kind: Kind = "done" if "settled: completed" in event.text else "in-progress"
+            self._declare(event, f"sub-{_slug(event.speaker)}", f"Subagent: {event.speaker}", "normal", kind)
+        elif event.channel == "agent" and self._wanted is not None:
+            self._conclude(event, self._wanted)
+        elif event.channel == "agent":
+            self._dispositions.append(Disposition(event.id, "noise", "It answers a question, and changes nothing."))
         else:
             self._dispositions.append(Disposition(event.id, "deferred", "It changes nothing for the user now."))
+
+    def _want(self, event: Heard) -> str | None:
+        """The item that the user's words are about; none where they ask for nothing to be done."""
+        if _asks(event.text) or event.text.lower().startswith(("thanks", "thank you")):
+            self._dispositions.append(Disposition(event.id, "noise", "It is said to the agent; nothing is to be done."))
+            return None
+        named = _named(event.text)
+        for item in self._round.state.root.items:
+            if not item.id.startswith(("failed-", "sub-")) and named & _named(item.words):
+                return self._declare(event, item.id, item.title, "high", "in-progress")
+        title = _clause(event.text)
+        name = _slug(title)
+        while name in self._gone or name in self._items or name in self._declared:
+            name = f"{name}-next"
+        return self._declare(event, name, title, "high", "in-progress")
 
     def _use(self, event: Heard, why: str, related: tuple[str, ...]) -> None:
         self._dispositions.append(Disposition(event.id, "used", why, related))
@@ -187,40 +224,30 @@ class _Desk:
         quote = event.text.strip()[:QUOTE].strip() or None
         return Source(event.channel, f"event:{event.id}", quote)
 
-    def _declare(self, event: Heard, family: str, title: str, summary: str, weight: Weight, kind: Kind) -> str:
-        """An item for the event: one of its own for each thing asked, one a tool or a subagent otherwise."""
-        key = _slug(event.id) if family == "ask" else _slug(event.speaker)
-        name = f"{family}-{key[-40:]}"
-        known = self._declared.get(name)
-        sources = (*(known.sources if known else ()), self._cite(event))
-        old = self._items.get(name)
-        relation = known.relation if known else f"supersedes:{name}" if name in self._taken else "new"
-        if old is not None:
-            sources = (*old.sources, *sources)
+    def _declare(self, event: Heard, name: str, title: str, weight: Weight, kind: Kind) -> str:
+        """The item as the event leaves it: new, restored or patched, with one source more."""
+        known, old = self._declared.get(name), self._items.get(name)
+        held = known.sources if known else old.sources if old else ()
+        there = old is not None or name in self._gone
         self._declared[name] = Declaration(
             name,
-            relation,
+            known.relation if known else f"supersedes:{name}" if there else "new",
             _short(title, TITLE),
-            summary,
+            _last_line(event.text),
             weight,
             kind,
-            "The newest that is known of it.",
-            sources[-16:],
+            "The newest known of it.",
+            (*held, self._cite(event))[-16:],
         )
         self._use(event, f"It is what {name} rests on.", (name,))
         return name
 
-    def _conclude(self, event: Heard, asked: str) -> None:
-        """The agent's last words of a turn are the state of what was asked."""
-        kind: Kind = "needs-you" if event.text.rstrip().endswith("?") else "done"
-        item = self._declared.get(asked)
-        if item is None:
-            old = self._items[asked]
-            item = Declaration(asked, f"supersedes:{asked}", weight="high", sources=old.sources)
-            self._declared[asked] = item
-        item.summary, item.kind = _short(event.text, SUMMARY), kind
+    def _conclude(self, event: Heard, wanted: str) -> None:
+        """The agent's last words of a turn say how what the user wanted stands."""
+        item = self._declared[wanted]
+        item.summary, item.kind = _last_line(event.text), "needs-you" if _asks(event.text) else "done"
         item.sources = (*item.sources, self._cite(event))[-16:]
-        self._use(event, f"The agent says how {asked} stands.", (asked,))
+        self._use(event, f"The agent says how {wanted} stands.", (wanted,))
 
     def _fit(self) -> None:
         """Keep the root layer within its budget: what is new shrinks first, then what ranks last goes."""
@@ -241,19 +268,7 @@ class _Desk:
         return stays + sum(SHARES[item.weight] for item in self._declared.values() if item.weight is not None)
 
 
-def _tool(event: Heard) -> str:
-    return event.speaker or "a tool"
-
-
-def _label(event: Heard) -> str:
-    return event.speaker or "unnamed"
-
-
-def _reason(event: Heard) -> str:
-    """What a failure says last, but for the marks that a shell's results end with."""
-    lines = [line for line in event.text.splitlines() if line.strip() and not line.startswith("[")]
+def _last_line(text: str) -> str:
+    """What a text says last, but for the marks that a shell's results end with."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("[")]
     return _short(lines[-1] if lines else "no words", SUMMARY)
-
-
-def _closing(event: Heard) -> str:
-    return _short(event.text, SUMMARY)

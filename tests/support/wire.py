@@ -120,10 +120,10 @@ class WireClient:
         await self.until(lambda: id in self._replies, timeout_s)
         return outcome(self._replies.pop(id))
 
-    async def stray(self, timeout_s: float = PATIENCE_S) -> Object:
-        """The oldest reply whose id is null."""
+    async def stray(self, timeout_s: float = PATIENCE_S) -> Json:
+        """What the oldest reply says whose id is null: raises `Fault`, `Gone` or `TimeoutError`."""
         await self.until(lambda: bool(self._strays), timeout_s)
-        return self._strays.pop(0)
+        return outcome(self._strays.pop(0))
 
     async def notification(
         self, method: str, fits: Callable[[Object], bool] = lambda _: True, timeout_s: float = PATIENCE_S

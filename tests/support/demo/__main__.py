@@ -17,14 +17,13 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from foldstate.kernel.surface import estimate_tokens
 from tests.support.block import blocks
 from tests.support.demo import paper, scene
 from tests.support.host import HostHome, HostMissingError, Run
 from tests.support.ledger import Ledger, NoLedger, read_ledger, read_surface
 from tests.support.messages import Request, Role
 from tests.support.model import ScriptedModel
-from tests.support.prompt_cache import Usage
+from tests.support.prompt_cache import Usage, tokens
 from tests.support.record import Exchange, Record
 from tests.support.recorder import Recorder
 
@@ -141,11 +140,11 @@ class Demo:
             rows.append((name, *(f"{figure:,}" for figure in figures)))
         paper.table(rows, (22, 10, 12, 16, 12))
         standing = blocks(self._seen[-1])
-        tokens = sum(estimate_tokens(block) for block in standing)
+        size = sum(tokens(len(block.encode())) for block in standing)
         last = blocks(self._seen[-2])
         paper.line()
         paper.note(
-            f"In the agent's own prompt Foldstate stands with {tokens} tokens: {len(standing)} blocks, "
+            f"In the agent's own prompt Foldstate stands with {size} tokens in {len(standing)} blocks, "
             f"{len(standing) - len(last)} of them new in the last turn. A block is appended once when the state "
             "changed; what was sent before stays as it was, so the prompt cache holds."
         )

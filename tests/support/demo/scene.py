@@ -25,7 +25,7 @@ CHANGELOG = """# 2.4
 """
 
 FIRST = (
-    "Version 2.4 goes out today. Run ./smoke.sh, have a subagent look for breaking changes in CHANGELOG.md, "
+    "Release 2.4 is due today: run ./smoke.sh, have a subagent look for breaking changes in CHANGELOG.md, "
     "and ask me before anything is published."
 )
 SECOND = "Staging is back: write REGION=eu into staging.env and run ./smoke.sh again."
@@ -45,7 +45,6 @@ def _bash(command: str, description: str) -> Call:
     return Call("bash", {"command": command, "description": description})
 
 
-_READ_ENV = Call("read", {"file_path": "staging.env"})
 _DELEGATE = Call(
     "subagent",
     {
@@ -59,7 +58,7 @@ _STEPS = play(
         (
             Reply(
                 "The smoke check first; a subagent reads the changelog meanwhile.",
-                (_bash("./smoke.sh", "Run the smoke check"), _READ_ENV, _DELEGATE),
+                (_bash("./smoke.sh", "Run the smoke check"), _DELEGATE),
             ),
             Reply("The smoke check stopped: staging.env is missing. I wait for the subagent."),
             Reply(
@@ -81,8 +80,8 @@ _STEPS = play(
 def _main(request: Request) -> Answer:
     """The agent; asked where things stand, it has nothing but the block before it to say so from."""
     if any(THIRD in text for text in request.messages[-1].texts):
-        standing = [line for line in (blocks(request) or [""])[-1].splitlines() if "ask-" in line]
-        return Reply("As the state has it: " + ("; ".join(standing) or "nothing is known."))
+        first = next((line for line in (blocks(request) or [""])[-1].splitlines() if line.startswith("1.")), None)
+        return Reply("Nothing is known of an earlier turn." if first is None else f"By the state before me: {first}")
     return _STEPS(request)
 
 
@@ -92,4 +91,4 @@ def _child(request: Request) -> Answer:
     return Reply("One breaking change: export() returns an iterator, so callers that index it break.")
 
 
-SCRIPT = Script(main=_main, editor=edit, child=_child, title=say("Publishing version 2.4"))
+SCRIPT = Script(main=_main, editor=edit, child=_child, title=say("Release 2.4"))
