@@ -1,6 +1,6 @@
 /**
- * The plugin's settings, and what else is taken from the host's own libraries. They may be absent (a development patch can't
- * resolve them): without the schema's the settings are taken as given, under the same defaults.
+ * The plugin's settings, and what else is taken from the host's own libraries. They may be absent (a development patch
+ * can't resolve them): without the schema's the settings are taken as given, under the same defaults.
  * @import { Config as WireConfig, EditorKind, Language } from './frames.js'
  * @import { ModelRoute } from './host.js'
  */
@@ -40,9 +40,9 @@ export const Config = z?.object({
     .default('model')
     .description('Who edits the state: the host\'s own model, or nobody.'),
   language: z.union(['auto', 'zh', 'en']).default('auto').description('The language that the state is written in.'),
-  tier0_tokens: z.natural().min(100).max(800).default(400).description('The most tokens of the block before the agent.'),
-  finish_s: z.natural().max(120).default(20).description('How long a headless run may be held for one last round, in seconds.'),
-  editor_provider: z.string().default('').description('The provider of the editor\'s model; empty: the session\'s own.'),
+  tier0_tokens: z.natural().min(100).max(800).default(400).description('The most tokens of the state block.'),
+  finish_s: z.natural().max(120).default(20).description('How long a headless run may be held at its end, in seconds.'),
+  editor_provider: z.string().default('').description('The provider of the editor\'s model; empty: the session\'s.'),
   editor_model: z.string().default('').description('The editor\'s model; empty: the session\'s own.'),
 })
 
@@ -56,7 +56,10 @@ export function wireConfig({ editor, language, tier0_tokens }) {
 }
 
 /** @param {Settings} settings @returns {ModelRoute} */
-export const editorRoute = ({ editor_provider = '', editor_model = '' }) => ({ provider: editor_provider, model: editor_model })
+export const editorRoute = ({ editor_provider = '', editor_model = '' }) => ({
+  provider: editor_provider,
+  model: editor_model,
+})
 
 /** @param {Settings} settings @param {string | undefined} profile the host program's name @returns {number} seconds */
 export const finishSeconds = ({ finish_s = 20 }, profile) => (profile === 'headless' ? finish_s : 0)

@@ -1,6 +1,6 @@
 /**
- * Answers the sidecar's editor with the host's own model, in a call of its own that leaves no trace in any session's log.
- * One call at a time for the whole host.
+ * Answers the sidecar's editor with the host's own model, in a call of its own that leaves no trace in any session's
+ * log. One call at a time for the whole host.
  * @import { Chunk, Context, Message, ModelInfo, ModelRoute } from './host.js'
  * @import { EditorMessage, Frames } from './frames.js'
  */
@@ -50,16 +50,23 @@ export class Editor {
    * @throws {RpcError} with `data.code` editor_unavailable, editor_failed, editor_timeout or editor_empty
    */
   async complete(params, cancelled) {
-    const late = AbortSignal.timeout(params.timeout_s * 1000)
-    const signal = AbortSignal.any([cancelled, late])
-    const turn = this.#before.then(() => this.#call(params, signal))
-    this.#before = turn.catch(() => {})
-    const given = new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+    const over = new AbortController()
+    const timer = setTimeout(
+      () => over.abort(fault('editor_timeout', `the model gave no answer within ${params.timeout_s} s`)),
+      params.timeout_s * 1000,
+    )
+    const onCancel = () => over.abort(cancelled.reason)
+    cancelled.addEventListener('abort', onCancel, { once: true })
+    /** @type {Promise<never>} */
+    const given = new Promise((_, reject) => over.signal.addEventListener('abort', () => reject(over.signal.reason)))
+    const answer = Promise.race([this.#before.then(() => this.#call(params, over.signal)), given])
+    // A call that was given up frees its place, even where the model goes on and on.
+    this.#before = Promise.allSettled([this.#before, answer])
     try {
-      return /** @type {Frames['editor/complete']['result']} */ (await Promise.race([turn, given]))
-    } catch (error) {
-      if (late.aborted) throw fault('editor_timeout', `the model gave no answer within ${params.timeout_s} s`)
-      throw error
+      return await answer
+    } finally {
+      clearTimeout(timer)
+      cancelled.removeEventListener('abort', onCancel)
     }
   }
 
@@ -83,7 +90,11 @@ export class Editor {
     return this.#read(stream, route.model)
   }
 
-  /** @param {AsyncIterable<Chunk>} stream @param {string} model @returns {Promise<Frames['editor/complete']['result']>} */
+  /**
+   * @param {AsyncIterable<Chunk>} stream
+   * @param {string} model
+   * @returns {Promise<Frames['editor/complete']['result']>}
+   */
   async #read(stream, model) {
     let text = ''
     /** @type {Chunk['usage']} */
@@ -98,7 +109,9 @@ export class Editor {
     if (finish?.kind === 'error' || finish?.kind === 'aborted') {
       throw fault('editor_failed', `the model's call failed: ${finish.failure?.message ?? finish.kind}`)
     }
-    if (!text.trim()) throw fault('editor_empty', `the model's answer is empty (it ended with ${finish?.kind ?? 'nothing'})`)
+    if (!text.trim()) {
+      throw fault('editor_empty', `the model's answer is empty (it ended with ${finish?.kind ?? 'nothing'})`)
+    }
     return {
       text,
       model,

@@ -12,5 +12,8 @@ export const entryAt = (session, seq) => session.eventAt(seq)
 /** @param {Session} session @returns {boolean} whether it is a subagent's: nothing else decides that */
 export const isSubagent = session => session.header.origin === 'subagent'
 
-/** @param {Session} session @returns {number} how many leading entries it has from the session that it was forked from */
+/**
+ * @param {Session} session
+ * @returns {number} how many leading entries it has from the session that it was forked from
+ */
 export const inheritedCount = session => (session.header.isSeeded ? session.inheritedEventCount ?? 0 : 0)

@@ -1,6 +1,6 @@
 /**
- * Holds a host open that is about to end, so that what happened in its last turn becomes state. Only the headless program
- * ends at idle; only maintenance begun in the listener itself holds it.
+ * Holds a host open that is about to end, so that what happened in its last turn becomes state. Only the headless
+ * program ends at idle; only maintenance begun in the listener itself holds it.
  * @import { Agent, Context } from './host.js'
  * @import { LogForwarder } from './log.js'
  * @import { Sidecar } from './sidecar.js'
@@ -20,7 +20,12 @@ export class Finish {
   #subagents
   #seconds
 
-  /** @param {Sidecar} sidecar @param {LogForwarder} log @param {Subagents} subagents @param {number} seconds 0 never holds */
+  /**
+   * @param {Sidecar} sidecar
+   * @param {LogForwarder} log
+   * @param {Subagents} subagents
+   * @param {number} seconds 0 never holds
+   */
   constructor(sidecar, log, subagents, seconds) {
     this.#sidecar = sidecar
     this.#log = log
@@ -79,9 +84,9 @@ export class Finish {
   }
 }
 
-/** @param {AbortSignal} signal @returns {Promise<void>} */
+/** @param {AbortSignal} signal @returns {Promise<never>} rejects with the signal's reason */
 const aborted = signal =>
-  new Promise(resolve => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
+  new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })

@@ -1,7 +1,7 @@
 /**
  * The wire, as far as the bridge uses it: one interface for the params and the result of every frame that it sends or
- * reads, complete and named exactly as on the wire, also where the bridge leaves a field out. Times are RFC 3339 with an
- * offset, durations seconds. `unknown` stands for what the bridge passes on without looking into it.
+ * reads, complete and named exactly as on the wire, also where the bridge leaves a field out. Times are RFC 3339 with
+ * an offset, durations seconds. `unknown` stands for what the bridge passes on without looking into it.
  */
 
 export type EditorKind = 'model' | 'off'
@@ -147,6 +147,7 @@ export interface SurfaceGetResult {
 export interface ItemGetParams {
   session: string
   item: string
+  brief?: boolean
 }
 
 /** Passed on to the agent as it came. */

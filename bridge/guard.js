@@ -4,7 +4,8 @@
  */
 
 /**
- * @typedef {<A extends unknown[], R>(place: string, fn: (...args: A) => R) => (...args: A) => Awaited<R> | Promise<Awaited<R> | undefined> | undefined} Guard
+ * @typedef {<A extends unknown[], R>(place: string, fn: (...args: A) => R) => (...args: A) => Awaited<R> |
+ *   Promise<Awaited<R> | undefined> | undefined} Guard
  */
 
 /**

@@ -1,7 +1,7 @@
 /**
- * Foldstate's bridge: a thin adapter between the agent host and the sidecar. It forwards the host's logs, puts the state
- * before the agent, lends the editor the host's model, and keeps every fault of its own from the host. It has no rules, and
- * never looks into the state.
+ * Foldstate's bridge: a thin adapter between the agent host and the sidecar. It forwards the host's logs, puts the
+ * state before the agent, lends the editor the host's model, and keeps every fault of its own from the host. It has no
+ * rules, and never looks into the state.
  * @import { Context, Session } from './host.js'
  * @import { InitializeParams } from './frames.js'
  * @import { Settings } from './config.js'
@@ -94,7 +94,8 @@ function wire(ctx, settings) {
   sidecar.listen('surface/changed', params => surface.changed(params))
   log.onOpened = guard('surface/get', async ({ id }) => {
     subagents.opened()
-    surface.changed({ session: id, ...(await sidecar.request('surface/get', { session: id }, { timeoutMs: ASKED_MS })) })
+    const { text, tokens, revision } = await sidecar.request('surface/get', { session: id }, { timeoutMs: ASKED_MS })
+    surface.changed({ session: id, text, tokens, revision })
   })
 
   /** @param {Session} session */
@@ -118,7 +119,10 @@ function wire(ctx, settings) {
   ctx.on('subagent/start', guard('subagent/start', edge => subagents.started(edge)))
   ctx.on('subagent/end', guard('subagent/end', edge => subagents.ended(edge)))
   ctx.on('agent/created', guard('agent/created', ({ agent }) => tools.give(agent)))
-  ctx.on('agent/status', guard('agent/status', ({ agent, status: now }) => (now === 'idle' ? finish.idle(ctx, agent) : undefined)))
+  ctx.on('agent/status', guard('agent/status', ({ agent, status: now }) => {
+    if (now === 'idle') return finish.idle(ctx, agent)
+    return undefined
+  }))
   const enter = guard('agent/pre-step', surface.enter.bind(surface))
   ctx.on('agent/pre-step', async (step, next) => {
     const decision = await next()

@@ -1,6 +1,7 @@
 /**
  * Forwards the host's session logs. It owns how far each live session's log has been sent, and nothing else: what isn't
- * sent yet is the log itself, so nothing is buffered here, and after a reconnect both sides agree anew on where to go on.
+ * sent yet is the log itself, so nothing is buffered here, and after a reconnect both sides agree anew on where to go
+ * on.
  * @import { Frames, LogEntry, SessionOpenParams } from './frames.js'
  * @import { Session, SessionEvent } from './host.js'
  * @import { Sidecar } from './sidecar.js'
@@ -37,7 +38,8 @@ const READ_ONLY_MS = 30_000
  *   atMost: number,
  *   refused: Set<number>,
  *   closing: boolean,
- * }} Feed `cursor`: the last entry that the sidecar has; `sentAt`: when a batch was last sent; `urgent`: up to here, nothing
+ * }} Feed `cursor`: the last entry that the sidecar has; `sentAt`: when a batch was last sent; `urgent`: up to here,
+ * nothing
  *   waits for its time; `atMost`: entries a batch; `refused`: entries that the sidecar can't take
  */
 
@@ -57,7 +59,10 @@ export function bare({ seq, time, type, data }) {
   return { seq, time, type, data: rest }
 }
 
-/** @param {Session} session @returns {string | undefined} the newest title that the log gives it, cut where it is too long */
+/**
+ * @param {Session} session
+ * @returns {string | undefined} the newest title that the log gives it, cut where it is too long
+ */
 function titleOf(session) {
   const first = Math.max(0, logLength(session) - MAX_SCANNED)
   for (let seq = logLength(session) - 1; seq >= first; seq--) {
@@ -81,7 +86,10 @@ export class LogForwarder {
     this.#report = report
   }
 
-  /** A new sidecar answered: every session is opened in it again. @param {string[]} wants the entry types that it reads */
+  /**
+   * A new sidecar answered: every session is opened in it again.
+   * @param {string[]} wants the entry types that it reads
+   */
   connected(wants) {
     this.#wants = new Set(wants)
     for (const feed of this.#feeds.values()) {
@@ -145,7 +153,8 @@ export class LogForwarder {
   lastCall() {
     for (const feed of this.#feeds.values()) {
       clearTimeout(feed.timer)
-      if (!feed.opened || feed.pumping || isSubagent(feed.session) || feed.cursor >= logLength(feed.session) - 1) continue
+      const { session, opened, pumping, cursor } = feed
+      if (!opened || pumping || isSubagent(session) || cursor >= logLength(session) - 1) continue
       this.#sidecar.request('session/events', this.#batch(feed), { timeoutMs: EVENTS_MS }).catch(() => {})
     }
   }
@@ -202,7 +211,10 @@ export class LogForwarder {
     await this.#sidecar.request('session/close', { session: feed.session.id }, { timeoutMs: OPEN_MS })
   }
 
-  /** @param {Feed} feed @returns {Promise<boolean>} whether the sidecar takes its entries: not while another host has it */
+  /**
+   * @param {Feed} feed
+   * @returns {Promise<boolean>} whether the sidecar takes its entries: not while another host has it
+   */
   async #open(feed) {
     const { session } = feed
     const { cwd, parentSession } = session.header

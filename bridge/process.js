@@ -1,6 +1,6 @@
 /**
- * The sidecar's process: one a host process. It owns starting it, its pipes, starting it again with growing pauses, giving
- * up after repeated failures, and ending it. What is said over the pipes is not its business.
+ * The sidecar's process: one a host process. It owns starting it, its pipes, starting it again with growing pauses,
+ * giving up after repeated failures, and ending it. What is said over the pipes is not its business.
  * @import { ChildProcessWithoutNullStreams } from 'node:child_process'
  * @import { Socket } from 'node:net'
  * @import { Runtime } from './runtime.js'
@@ -11,8 +11,8 @@ import { NoRuntime } from './runtime.js'
 import { messageOf } from './guard.js'
 
 /**
- * All in milliseconds. `steady`: a process that lived this long starts the pauses anew. `window` and `failures`: so many
- * ends within it open the circuit, and then nothing is started until `nudge` is called `rest` after the last one.
+ * All in milliseconds. `steady`: a process that lived this long starts the pauses anew. `window` and `failures`: so
+ * many ends within it open the circuit, and then nothing is started until `nudge` is called `rest` after the last one.
  */
 export const LIMITS = {
   firstPause: 1000,
@@ -26,7 +26,14 @@ export const LIMITS = {
 }
 
 /** Of the host's environment, what a Python program needs. Nothing that may hold a credential. */
-const PASSED_ON = /^(PATH|HOME|LANG|LANGUAGE|LC_[A-Z]+|TZ|TZDIR|TMPDIR|TEMP|TMP|USER|LOGNAME|USERPROFILE|APPDATA|LOCALAPPDATA|SYSTEMROOT|WINDIR|SYSTEMDRIVE|PATHEXT|COMSPEC|LD_LIBRARY_PATH)$/i
+const PASSED_ON = new Set([
+  'PATH', 'HOME', 'LANG', 'LANGUAGE', 'TZ', 'TZDIR', 'TMPDIR', 'TEMP', 'TMP', 'USER', 'LOGNAME', 'LD_LIBRARY_PATH',
+  // Windows
+  'USERPROFILE', 'APPDATA', 'LOCALAPPDATA', 'SYSTEMROOT', 'SYSTEMDRIVE', 'WINDIR', 'PATHEXT', 'COMSPEC',
+])
+
+/** @param {string} name of a variable @returns {boolean} */
+const passedOn = name => PASSED_ON.has(name.toUpperCase()) || /^LC_[A-Z]+$/.test(name)
 
 /**
  * @param {NodeJS.ProcessEnv} env
@@ -36,7 +43,7 @@ const PASSED_ON = /^(PATH|HOME|LANG|LANGUAGE|LC_[A-Z]+|TZ|TZDIR|TMPDIR|TEMP|TMP|
 export function childEnvironment(env, home) {
   /** @type {Record<string, string>} */
   const kept = {}
-  for (const [name, value] of Object.entries(env)) if (value !== undefined && PASSED_ON.test(name)) kept[name] = value
+  for (const [name, value] of Object.entries(env)) if (value !== undefined && passedOn(name)) kept[name] = value
   return { ...kept, DSH_HOME: home, PYTHONUTF8: '1', PYTHONIOENCODING: 'utf-8', PYTHONUNBUFFERED: '1' }
 }
 
@@ -97,7 +104,10 @@ export class SidecarProcess {
     this.start()
   }
 
-  /** Ends a process that can't be worked with; it is started again like one that ended by itself. @param {string} reason */
+  /**
+   * Ends a process that can't be worked with; it is started again like one that ended by itself.
+   * @param {string} reason
+   */
   kill(reason) {
     this.#killed ??= reason
     this.#child?.kill('SIGKILL')

@@ -47,7 +47,10 @@ export class Peer {
   #output
   #onClose
   #onFault
-  /** When anything last came from the other side, or null: on the clock of `performance.now()`. @type {number | null} */
+  /**
+   * When anything last came from the other side, or null: on the clock of `performance.now()`.
+   * @type {number | null}
+   */
   heardAt = null
 
   /**
@@ -71,7 +74,8 @@ export class Peer {
    * any other error as -32603 without its text.
    * @template {keyof Frames} M
    * @param {M} method
-   * @param {(params: Frames[M]['params'], signal: AbortSignal) => Frames[M]['result'] | Promise<Frames[M]['result']>} handler
+   * @param {(params: Frames[M]['params'], signal: AbortSignal) => Frames[M]['result'] | Promise<Frames[M]['result']>}
+   *   handler
    */
   serve(method, handler) {
     this.#handlers.set(method, handler)
@@ -113,7 +117,8 @@ export class Peer {
         reject(reason)
       }
       const onAbort = () => giveUp(signal?.reason)
-      const timer = setTimeout(() => giveUp(new RpcTimeout(`${method}: no answer within ${timeoutMs / 1000} s`)), timeoutMs)
+      const onTimeout = () => giveUp(new RpcTimeout(`${method}: no answer within ${timeoutMs / 1000} s`))
+      const timer = setTimeout(onTimeout, timeoutMs)
       timer.unref()
       signal?.addEventListener('abort', onAbort, { once: true })
       waiting.settle = (error, result) => {

@@ -24,7 +24,7 @@ export function findRuntime(dataDir) {
     found = JSON.parse(readFileSync(file, 'utf8').replace(/^\uFEFF/, ''))
   } catch (error) {
     const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
-    throw new NoRuntime(missing ? `${file} isn't there: ${mend}` : `${file} can't be read (${messageOf(error)}): ${mend}`)
+    throw new NoRuntime(`${file} ${missing ? "isn't there" : `can't be read (${messageOf(error)})`}: ${mend}`)
   }
   const { interpreter, args, version } = found ?? {}
   if (typeof interpreter !== 'string' || !path.isAbsolute(interpreter)) {

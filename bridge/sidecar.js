@@ -31,8 +31,8 @@ export class Sidecar {
   /** @type {Peer | null} */ #peer = null
   #ready = false
   #reason = 'not started yet'
-  /** @type {{ [M in keyof Frames]?: (params: any, signal: AbortSignal) => any }} */ #handlers = {}
-  /** @type {{ [M in keyof Frames]?: (params: any) => void }} */ #listeners = {}
+  /** @type {Map<keyof Frames, (params: any, signal: AbortSignal) => any>} */ #handlers = new Map()
+  /** @type {Map<keyof Frames, (params: any) => void>} */ #listeners = new Map()
   /** @type {Set<() => void>} */ #waiters = new Set()
   /** @type {NodeJS.Timeout | undefined} */ #watch
   /** Called after each handshake, with what the sidecar said in it. @type {(result: InitializeResult) => void} */
@@ -91,7 +91,7 @@ export class Sidecar {
    * @param {(params: Frames[M]['params'], signal: AbortSignal) => Promise<Frames[M]['result']>} handler
    */
   serve(method, handler) {
-    this.#handlers[method] = handler
+    this.#handlers.set(method, handler)
   }
 
   /**
@@ -100,7 +100,7 @@ export class Sidecar {
    * @param {(params: Frames[M]['params']) => void} listener
    */
   listen(method, listener) {
-    this.#listeners[method] = listener
+    this.#listeners.set(method, listener)
   }
 
   /**
@@ -149,8 +149,8 @@ export class Sidecar {
       onFault: this.#report,
     })
     this.#peer = peer
-    for (const [method, handler] of Object.entries(this.#handlers)) peer.serve(/** @type {keyof Frames} */ (method), handler)
-    for (const [method, listener] of Object.entries(this.#listeners)) peer.listen(/** @type {keyof Frames} */ (method), listener)
+    for (const [method, handler] of this.#handlers) peer.serve(method, handler)
+    for (const [method, listener] of this.#listeners) peer.listen(method, listener)
     peer.listen('sidecar/starting', () => this.#wake())
     this.#watch = setInterval(() => this.#endIfHung(peer), HUNG_MS / 10)
     this.#watch.unref()
@@ -170,7 +170,8 @@ export class Sidecar {
   /** @param {Peer} peer */
   #endIfHung(peer) {
     const silent = performance.now() - (peer.heardAt ?? -Infinity)
-    if (peer.oldestUnansweredMs > HUNG_MS && silent > HUNG_MS) this.#process.kill('the sidecar hung: it answered nothing')
+    if (peer.oldestUnansweredMs <= HUNG_MS || silent <= HUNG_MS) return
+    this.#process.kill('the sidecar hung: it answered nothing')
   }
 
   /** @param {string} reason */

@@ -1,6 +1,6 @@
 /**
- * Where a person can see what is wrong: `bridge-status.json` in the data folder, replaced whole whenever it changes, and the
- * host's log. It owns the counters of swallowed errors.
+ * Where a person can see what is wrong: `bridge-status.json` in the data folder, replaced whole whenever it changes,
+ * and the host's log. It owns the counters of swallowed errors.
  * @import { Logger } from './host.js'
  * @import { Phase } from './process.js'
  */

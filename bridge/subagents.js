@@ -1,7 +1,7 @@
 /**
- * Tells the sidecar when a subagent starts and when it ends, as facts of the root session that it works for. It owns which
- * session is whose child, as far as this process saw it, and the facts that no sidecar has taken yet: unlike the log's
- * entries they stand nowhere else.
+ * Tells the sidecar when a subagent starts and when it ends, as facts of the root session that it works for. It owns
+ * which session is whose child, as far as this process saw it, and the facts that no sidecar has taken yet: unlike the
+ * log's entries they stand nowhere else.
  * @import { Session, SessionEvent, SubagentEdge } from './host.js'
  * @import { Frames } from './frames.js'
  * @import { Sidecar } from './sidecar.js'
@@ -18,7 +18,8 @@ const MAX_KEPT = 500
 /**
  * @typedef {'subagent/started' | 'subagent/settled'} Method
  * @typedef {{ parent?: string, label?: string, mode?: string }} Child
- * @typedef {{ method: Method, child: string, params: Omit<Frames['subagent/settled']['params'], 'session' | 'label'> }} Fact
+ * @typedef {{ method: Method, child: string, params: Omit<Frames['subagent/settled']['params'], 'session' | 'label'> }}
+ *   Fact
  */
 
 export class Subagents {
@@ -40,7 +41,11 @@ export class Subagents {
     if (origin === 'subagent' && parentSession) this.#note(id, { parent: parentSession })
   }
 
-  /** A parent's log names its children: their labels stand nowhere else. @param {Session} session @param {SessionEvent} event */
+  /**
+   * A parent's log names its children: their labels stand nowhere else.
+   * @param {Session} session
+   * @param {SessionEvent} event
+   */
   grew(session, { type, data }) {
     if (type !== 'subagent/catalog' || typeof data?.childId !== 'string') return
     const { childId, label, mode } = data
@@ -51,7 +56,10 @@ export class Subagents {
     })
   }
 
-  /** Whether a child of this session, or a child's child, is at work, or one whose parent isn't known. @param {string} root */
+  /**
+   * Whether a child of this session, or a child's child, is at work, or one whose parent isn't known.
+   * @param {string} root
+   */
   anyRunning(root) {
     return [...this.#running].some(child => [root, null].includes(this.#rootOf(child)))
   }
@@ -126,7 +134,10 @@ export class Subagents {
     }
   }
 
-  /** @param {string} child @returns {string | null} the session at the top of its chain of parents; null where it isn't known */
+  /**
+   * @param {string} child
+   * @returns {string | null} the session at the top of its chain of parents; null where it isn't known
+   */
   #rootOf(child) {
     let id = child
     for (let depth = 0; depth < MAX_DEPTH; depth++) {

@@ -1,7 +1,7 @@
 /**
- * Puts the state before the agent: a block of text, appended at a turn's first step when it changed, and at any step where
- * no block of ours stands. It owns the newest text of each session; whether it stands before the agent is read off the
- * session's surface, so that a resume, a compaction and a fork need no memory of ours.
+ * Puts the state before the agent: a block of text, appended at a turn's first step when it changed, and at any step
+ * where no block of ours stands. It owns the newest text of each session; whether it stands before the agent is read
+ * off the session's surface, so that a resume, a compaction and a fork need no memory of ours.
  * @import { Context, Message, Session, Step, StepDecision } from './host.js'
  * @import { Frames } from './frames.js'
  */
@@ -74,7 +74,10 @@ export class Surface {
     for (const known of this.#known.values()) known.revision = -1
   }
 
-  /** A session came to life: its text of the last time is read before its first step asks for it. @param {Session} session */
+  /**
+   * A session came to life: its text of the last time is read before its first step asks for it.
+   * @param {Session} session
+   */
   add(session) {
     if (isSubagent(session) || this.#files.has(session.id)) return
     this.#files.set(session.id, this.#read(session.id))
@@ -162,11 +165,15 @@ export class Surface {
     return this.#known.get(session.id)?.text ?? read ?? null
   }
 
-  /** @param {string} session @returns {Promise<string | null>} null where no text of this session's can be had in time */
+  /**
+   * @param {string} session
+   * @returns {Promise<string | null>} null where no text of this session's can be had in time
+   */
   async #read(session) {
     const name = `${sessionStem(session)}.surface.json`
     try {
-      const found = JSON.parse(await within(readFile(path.join(this.#folder, name), 'utf8'), FILE_MS, `reading ${name}`))
+      const reading = readFile(path.join(this.#folder, name), 'utf8')
+      const found = JSON.parse(await within(reading, FILE_MS, `reading ${name}`))
       if (found?.session === session && typeof found.text === 'string') return found.text
       throw new Error(`${name} isn't this session's`)
     } catch (error) {

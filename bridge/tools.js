@@ -43,7 +43,7 @@ function toolsOf(sidecar) {
     {
       name: 'fold_read',
       description:
-        'Read one item of the current state that the state block lists: its summary, its evidence (refs) and its history. ' +
+        'Read one item that the state block lists: its summary, its evidence (refs) and its history. ' +
         'Use it when a line of the block is not enough.',
       parameters: {
         type: 'object',
@@ -52,8 +52,10 @@ function toolsOf(sidecar) {
         additionalProperties: false,
       },
       output,
-      execute: (args, execution) =>
-        answer(sidecar.request('item/get', { session: execution.agent.session.id, item: args.id }, options(execution))),
+      execute: ({ id }, execution) => {
+        const params = { session: execution.agent.session.id, item: id, brief: true }
+        return answer(sidecar.request('item/get', params, options(execution)))
+      },
     },
     {
       name: 'fold_evidence',

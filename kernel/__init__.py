@@ -13,7 +13,7 @@ Start with `submit` in `batch.py` and `decide` in `round.py`. From there, top to
       structure   depth, D6, D9, D11, D12: what shape the tree may take
       reasons     D7
       layer       shares, B2 (the budget), rank
-    dispositions  R1, R2, R7        evidence  R3-R6
+    dispositions  R1, R2, R7        evidence  R3-R6        citations  what the ledger is asked for
     annotations   B3                fingerprint  B5        batch  B1, B4-B7: what is recorded
     faults, words, explain          B8, B9: the order of faults, and the sentences that tell them
     lineage       ancestors, depth, last successor

@@ -22,18 +22,13 @@ def read_answer(output: Json) -> dict[str, Json] | Fault:
 
 def _only_object(text: str) -> dict[str, Json] | Fault:
     found: list[dict[str, Json]] = []
-    at = text.find("{")
-    while at >= 0:
-        end = at + 1
+    at = 0
+    while (opening := _OPENING.search(text, at)) is not None:
         try:
-            value, end = _DECODER.raw_decode(text, at)
+            value, at = _DECODER.raw_decode(text, opening.start())
         except (ValueError, RecursionError):
-            if _OPENING.match(text, at):
-                return _unreadable("broken_json", {"position": at})
-        else:
-            if isinstance(value, dict):
-                found.append(value)
-        at = text.find("{", end)
+            return _unreadable("broken_json", {"position": opening.start()})
+        found.append(value)
     if len(found) == 1:
         return found[0]
     return _unreadable("several_objects", {"count": len(found)}) if found else _unreadable("no_object")
@@ -43,7 +38,7 @@ def _not_json(constant: str) -> Json:
     raise ValueError(f"{constant} is not JSON")
 
 
-_OPENING: Final = re.compile(r'\{\s*"')
+_OPENING: Final = re.compile(r'\{\s*["}]')
 """A brace that opens an object rather than standing in somebody's sentence."""
 
 _DECODER: Final = json.JSONDecoder(parse_constant=_not_json)

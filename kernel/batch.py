@@ -15,7 +15,7 @@ from foldstate.kernel.layer import used
 from foldstate.kernel.state import State
 from foldstate.kernel.transition import Outcome, layers_touched
 from foldstate.kernel.values import LAYER_BUDGET, Json, Result
-from foldstate.kernel.verdict import Accepted, ItemChange, LayerUse, Receipt, Record, Refused, Verdict
+from foldstate.kernel.verdict import Accepted, ItemChange, LayerUse, Receipt, Record, Verdict
 
 
 class Sent(Struct, frozen=True):
@@ -97,18 +97,6 @@ def accepted(state: State, sent: Sent, judged: Judgement, dispositions: tuple[Di
         dispositions=dispositions,
     )
     return Accepted(after, record, receipt, outcome.rows)
-
-
-def reapply(state: State, record: Record) -> State:
-    """The state after a recorded batch, from the one before it. Raises ValueError where the record doesn't fit."""
-    verdict = submit(state, batch_id=record.batch_id, now=record.at, batch=record.batch)
-    match verdict:
-        case Accepted(state=after) if after.revision == record.revision:
-            return after
-        case Accepted(state=after):
-            raise ValueError(f"batch {record.batch_id} gives revision {after.revision}, not {record.revision}")
-        case Refused(faults=faults):
-            raise ValueError(f"batch {record.batch_id} is refused: {faults[0].code} at {faults[0].path}")
 
 
 def _uses(outcome: Outcome) -> dict[str, LayerUse]:

@@ -9,12 +9,10 @@ from msgspec import Struct, UnsetType
 
 from foldstate.kernel.declaration import Batch
 from foldstate.kernel.event import Disposition, Event
-from foldstate.kernel.evidence import EVENT_REF
 from foldstate.kernel.faults import Finding, Stage, finding, invalid_field
 from foldstate.kernel.fields import Fields
 from foldstate.kernel.state import State
 from foldstate.kernel.values import DISPOSITIONS, MAX_REASON, Disposed, Json
-from foldstate.kernel.verdict import Record
 
 _DISPOSITION: Final = ("event", "disposition", "why", "related")
 
@@ -78,35 +76,6 @@ def recorded(given: Sequence[Given]) -> tuple[Disposition, ...]:
         for one in given
         if one.event is not None and one.disposition is not None and one.why is not None
     )
-
-
-def taken_up(record: Record) -> frozenset[str]:
-    """R7: the events that an accepted answer leaves no longer deferred: cited, or given another disposition."""
-    judged = {one.event for one in record.dispositions if one.disposition != "deferred"}
-    return frozenset(judged | cited_in(record.batch))
-
-
-def cited_in(batch: Json) -> set[str]:
-    """The ids of the events that a batch's declarations cite, read or not: total, whatever the value is."""
-    found: set[str] = set()
-    waiting: list[Json] = [batch.get("declarations")] if isinstance(batch, dict) else []
-    while waiting:
-        for declaration in _objects(waiting.pop()):
-            waiting.append(declaration.get("children"))
-            for source in _objects(declaration.get("sources")):
-                ref = source.get("ref")
-                if isinstance(ref, str) and ref.startswith(EVENT_REF):
-                    found.add(ref.removeprefix(EVENT_REF))
-    return found
-
-
-def named_in(dispositions: Json) -> set[str]:
-    """The ids of the events that an answer's dispositions name: total, whatever the value is."""
-    return {event for one in _objects(dispositions) if isinstance(event := one.get("event"), str)}
-
-
-def _objects(value: Json) -> list[dict[str, Json]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _read(value: Json, path: str, findings: list[Finding]) -> Given:

@@ -11,7 +11,8 @@ from foldstate.kernel import instant
 from foldstate.kernel.annotations import pending
 from foldstate.kernel.answer import read_answer
 from foldstate.kernel.batch import Sent, accepted, replayed
-from foldstate.kernel.dispositions import by_event, cited_in, misdisposed, named_in, read_dispositions, recorded
+from foldstate.kernel.citations import cited_in, named_in
+from foldstate.kernel.dispositions import by_event, misdisposed, read_dispositions, recorded
 from foldstate.kernel.event import Event
 from foldstate.kernel.evidence import cited_not_used, unsupported
 from foldstate.kernel.faults import Finding, refused

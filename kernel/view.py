@@ -1,4 +1,4 @@
-"""The state as it is shown to whoever reads it: an editor, the host's panel, a terminal (CONTRACT.md, section 4).
+"""The state as it is shown to whoever reads it: an editor, the host's panel, a terminal (the contract, section 4).
 
 Durations are whole seconds; the ones until a time are negative once it is past, and null where there is no such time.
 """

@@ -163,7 +163,7 @@ def _told(runs: Sequence[Run], child: str, run: str | None, closing: str | None)
         return _first(one for one in mine if one.run == run) or _first(
             one for one in mine if one.run is None and not one.told and closing in (None, one.closing)
         )
-    alike = [one for one in mine if closing is not None and one.closing == closing]
+    alike = [one for one in mine if closing in (None, one.closing)]
     untold = [one for one in mine if not one.told]
     return (
         _first(one for one in untold if one in alike)
@@ -174,7 +174,7 @@ def _told(runs: Sequence[Run], child: str, run: str | None, closing: str | None)
 
 
 def _closings(blocks: Sequence[str]) -> list[str]:
-    """What the closing words may be recognised by, first as they stand, then without what the host may have appended."""
+    """What the closing words may be recognised by: as they stand, and without what the host may have appended."""
     own = list(blocks[2:]) if _CLOSING in blocks[1:2] else []
     return [
         _recognise("\n".join(own[: len(own) - cut])) for cut in range(min(_APPENDED_MOST, max(len(own) - 1, 0)) + 1)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
+from msgspec.structs import replace
+
 from foldstate.kernel import instant as instants
 from foldstate.kernel.batch import submit
+from foldstate.kernel.event import Event
 from foldstate.kernel.projection import item_view, not_active, state_view
 from foldstate.kernel.state import State
 from foldstate.kernel.verdict import Accepted
@@ -31,6 +34,10 @@ from foldstate.sidecar.wire.frames import (
 
 EVENT_REF: Final = "event:"
 ITEM_HISTORY: Final = 50
+ITEM_EVENTS: Final = 100
+TIER1_HITS: Final = 8
+TIER1_CHARS: Final = 140
+"""Tier 1: an agent that asks for more than the surface gets so many events, and so many code points of each."""
 PAGE: Final = 500
 
 
@@ -77,7 +84,8 @@ class ReadingMethods:
                 for change in record.receipt.changes
                 if change.item == params.item
             )
-            return ItemGetResult(view, history, tuple(store.item_events(params.item)))
+            events = store.item_events(params.item, TIER1_HITS if params.brief else ITEM_EVENTS)
+            return ItemGetResult(view, history, tuple(begun(event) if params.brief else event for event in events))
 
         return await session.actor.read(read)
 
@@ -122,6 +130,14 @@ class ReadingMethods:
         )
         more = len(rows) > params.limit
         return HistoryListResult(batches, batches[-1].seq if more else None)
+
+
+def begun(event: Event) -> Event:
+    """The event with the beginning of its words, marked as cut where there are more."""
+    if len(event.text) <= TIER1_CHARS:
+        return event
+    length = len(event.text) if event.length is None else event.length
+    return replace(event, text=event.text[: TIER1_CHARS - 1] + "…", length=length, cut=True)
 
 
 def state_at(store: SessionStore, revision: int) -> State:

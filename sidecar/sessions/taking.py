@@ -74,6 +74,7 @@ def take_entries(
             digests.update(taken.digests)
             for kind, count in taken.skipped.items():
                 counts[kind] = counts.get(kind, 0) + count
+        lost = store.lose_entries(after, through, [(entry.seq, entry.time, entry.type) for entry in entries])
         store.take_entries([(entry.seq, entry.time, entry.type) for entry in fresh])
         if counts:
             store.count_skips(counts)
@@ -93,7 +94,7 @@ def take_entries(
             cursor=through,
             waiting=waiting,
             heard_at=heard_at,
-            coverage=cover_log(desk.coverage, moment, broken=gap),
+            coverage=cover_log(desk.coverage, moment, broken=gap or lost > 0),
         )
         return after_desk, SessionEventsResult(cursor=through, ledger=tuple(ledger))
 
@@ -101,7 +102,10 @@ def take_entries(
 
 
 def cover_log(coverage: Mapping[str, Coverage], moment: Moment, *, broken: bool) -> Mapping[str, Coverage]:
-    """Says for the log's channels whether they were heard: `unknown` from a hole on until a round was told of it."""
+    """Says for the log's channels whether they were heard.
+
+    They are `unknown` from a hole on, or from where the host forgot what was taken, until a round was told of it.
+    """
     after = dict(coverage)
     for channel in LOG_CHANNELS:
         if broken or channel not in coverage:

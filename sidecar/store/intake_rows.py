@@ -61,6 +61,20 @@ def take_entries(database: Database, keys: Iterable[EntryKey]) -> None:
     database.execute("DELETE FROM entries WHERE n <= (SELECT max(n) FROM entries) - ?", (KEPT_ENTRIES,))
 
 
+def lose_entries(database: Database, after: int, through: int, sent: Iterable[EntryKey]) -> int:
+    """Compares what was taken out of `(after, through]` with all the wanted entries that the host now has there.
+
+    Returns how many are gone from the host's log that were there before. They stay taken, and are no common ground any
+    more. A non-zero count means that the ledger holds what the host forgot.
+    """
+    still = set(sent)
+    sql = "SELECT n, seq, time, type FROM entries WHERE seq > ? AND seq <= ? AND lost = 0"
+    rows = list(database.all(tuple[int, int, int, str], sql, (after, through)))
+    gone = [n for n, *key in rows if tuple(key) not in still]
+    database.execute_many("UPDATE entries SET lost = 1 WHERE n = ?", ((n,) for n in gone))
+    return len(gone)
+
+
 def resend_from(database: Database, head: tuple[int, int] | None) -> int:
     """The first sequence number that the host must send, so that nothing it has is missed.
 
@@ -68,23 +82,27 @@ def resend_from(database: Database, head: tuple[int, int] | None) -> int:
 
     1. Nothing was taken: from the log's start.
     2. The head was taken, as it is: all before it agrees, so what comes after it.
-    3. The head is unknown (the host went on, or lost its tail and went on from there): from the first entry taken in
-       the last 10 s before the cursor; all before it was surely written, and everything else is sent again.
+    3. The head is unknown (the host went on, or lost its tail and went on from there): what follows the last entry that
+       both surely have, one taken more than 10 s before the cursor's time. Any number after it may have been used
+       again, also one before the first that was taken: entries that nobody wanted are lost as well.
     """
     row = load_intake(database)
     if row is None or row.cursor < 0:
         return 0
     if head is not None:
-        agreed = database.one(tuple[int], "SELECT 1 FROM entries WHERE seq = ? AND time = ? LIMIT 1", head)
-        if agreed is not None:
+        known = database.one(tuple[int], "SELECT 1 FROM entries WHERE seq = ? AND time = ? AND lost = 0", head)
+        if known is not None:
             return head[0] + 1
     newest = database.one(tuple[int, int], "SELECT seq, time FROM entries ORDER BY n DESC LIMIT 1")
     if newest is None:
         return 0
     edge = (newest[1] if row.cursor_time is None else row.cursor_time) - _WINDOW_MS
-    first = database.one(tuple[int], "SELECT seq FROM entries WHERE time >= ? ORDER BY seq LIMIT 1", (edge,))
-    # Where the window holds none, what lies behind the newest one taken was skipped unread, and may be re-used now.
-    start = min(newest[0] if first is None else first[0], row.cursor + 1)
+    loose = database.one(tuple[int], "SELECT seq FROM entries WHERE time >= ? ORDER BY seq LIMIT 1", (edge,))
+    end = row.cursor + 1 if loose is None else min(loose[0], row.cursor + 1)
+    # An entry with a larger number than a later one is of a log that a kill cut off: the host has it no more.
+    sql = "SELECT seq FROM entries WHERE time < ? AND seq < ? AND lost = 0 ORDER BY n DESC LIMIT 1"
+    agreed = database.one(tuple[int], sql, (edge, end))
+    start = 0 if agreed is None else agreed[0] + 1
     return start if head is None else min(start, head[0] + 1)
 
 

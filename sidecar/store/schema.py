@@ -72,6 +72,7 @@ FIRST: Final[tuple[str, ...]] = (
         seq INTEGER NOT NULL,
         time INTEGER NOT NULL,
         type TEXT NOT NULL,
+        lost INTEGER NOT NULL DEFAULT 0,
         UNIQUE (seq, time, type)
     )""",
     "CREATE TABLE skips (kind TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID",

@@ -174,6 +174,9 @@ class SessionStore:
     def take_entries(self, keys: Iterable[EntryKey]) -> None:
         intake_rows.take_entries(self._database, keys)
 
+    def lose_entries(self, after: int, through: int, sent: Iterable[EntryKey]) -> int:
+        return intake_rows.lose_entries(self._database, after, through, sent)
+
     def resend_from(self, head: tuple[int, int] | None) -> int:
         return intake_rows.resend_from(self._database, head)
 

@@ -170,15 +170,20 @@ test('a request that may take long says nothing about the health of the other si
 
 test('the end of the connection ends what is in flight, both ways, and every request after it', async t => {
   const { peer, other, seen, far } = await connected(t)
+  let begun = false
   let stopped = false
-  peer.serve('editor/complete', (_params, signal) => new Promise(() => signal.addEventListener('abort', () => { stopped = true })))
+  peer.serve('editor/complete', (_params, signal) => new Promise(() => {
+    begun = true
+    signal.addEventListener('abort', () => { stopped = true })
+  }))
   other.listen()
   other.sendRequest('editor/complete', {}).catch(() => {})
+  await until('the handler begins', () => begun)
   const asked = peer.request('item/get', { session: 's', item: 'i' }, soon)
   const rejected = assert.rejects(asked, RpcClosed)
   far.end()
   await rejected
-  await until('the handler is stopped', () => stopped || seen.closed)
+  await until('the handler is stopped', () => stopped)
   assert.ok(seen.closed instanceof RpcClosed)
   await assert.rejects(peer.request('health/get', {}, soon), RpcClosed)
 })

@@ -167,7 +167,8 @@ def test_d12_children_is_the_target_set_of_its_layer() -> None:
     fault = only_fault(family(), patch("trip", children=[patch("flight")]))
     assert fault.code == "explicit_withdraw_required"
     assert fault.fields == {"item": "trip", "omitted_children": ["hotel"]}
-    for empty in ([], None):
+    nothing: tuple[Json, ...] = ([], None)
+    for empty in nothing:
         assert only_fault(family(), patch("trip", children=empty)).fields["omitted_children"] == ["flight", "hotel"]
 
 

@@ -7,7 +7,6 @@ import json
 import pytest
 
 from foldstate.kernel.annotations import annotate
-from foldstate.kernel.dispositions import taken_up
 from foldstate.kernel.event import Feedback, Reminder
 from foldstate.kernel.round import cited_ids, decide, replay, round_input
 from foldstate.kernel.state import Annotation, State
@@ -103,7 +102,7 @@ def test_r4_new_and_nested_items_cite_an_event() -> None:
         EMPTY, round_of(BILL), answer([disposed("e-1")], nested, new("q", sources=[{"channel": "web", "ref": "page"}]))
     )
     assert [(one.code, one.fields["item"]) for one in told] == [
-        ("source_required", "p-c"[2:]),
+        ("source_required", "c"),
         ("source_required", "q"),
     ]
 
@@ -145,20 +144,6 @@ def test_r7_a_deferred_event_that_is_shown_again_may_have_one_disposition_and_ne
     assert wrong_codes(EMPTY, round_, answer([disposed("e-0"), disposed("e-0")])) == ["disposition_duplicate"]
     taken = settle(EMPTY, round_, answer([], new("bike", sources=[source("e-0", channel="chat")])))
     assert taken.receipt.result == "commit"
-
-
-def test_r7_taken_up_is_cited_or_disposed_of_otherwise() -> None:
-    round_ = round_of(BILL, NEWS, deferred=[OLD], review=True)
-    dispositions = [disposed("e-1"), disposed("e-2", "deferred"), disposed("e-0", "deferred")]
-    record = settle(EMPTY, round_, answer(dispositions, new("x", sources=[source("e-1")]))).record
-    assert record is not None
-    assert taken_up(record) == {"e-1"}
-    child = new("c", sources=[source("e-0", channel="chat")])
-    record = settle(
-        EMPTY, round_, answer(dispositions[:2], new("x", summary="s", sources=[source("e-1")], children=[child]))
-    ).record
-    assert record is not None
-    assert taken_up(record) == {"e-1", "e-0"}
 
 
 def test_r8_dispositions_are_recorded_also_when_nothing_changed() -> None:
@@ -253,7 +238,7 @@ def test_an_editor_is_given_what_the_round_names_besides_the_newest_not_active()
     state = EMPTY
     for n in range(103):
         state = after(state, new(f"x-{n}"))
-        state = after(state, leave(f"x-{n}"))
+        state = after(state, leave(f"x-{n}"), now=f"2026-10-10T{9 + n // 60:02}:{n % 60:02}:00+08:00")
     state = annotate(state, Annotation("a-1", "x-0", "Why did it go?", NOW))
     pressed = event("e-1", feedback=Feedback("x-1", "later", "snooze", "button", until=LONG_AFTER))
     due = event("e-2", reminder=Reminder("e-1", "x-2", "withdrawn", "x-2", LATER, NOW, 0))

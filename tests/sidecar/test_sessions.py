@@ -56,6 +56,9 @@ async def test_a_number_that_the_host_used_again_after_a_kill_is_a_new_fact(tmp_
         await send(client, [other], after=0)
         texts = [event["text"] for event in await waiting(client)]
         assert texts == ["Ship it", "and tell me", "and tell the team"]
+        begun = cast(Object, (await ask(client, "round/begin", {"session": "s"}))["round"])
+        coverage = cast(Object, cast(Object, begun["signal"])["coverage"])
+        assert cast(Object, coverage["user"])["status"] == "unknown"
 
 
 async def test_a_hole_is_refused_with_the_cursor_and_taken_on_demand_as_unknown(tmp_path: Path) -> None:

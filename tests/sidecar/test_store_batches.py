@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
+
 from foldstate.kernel.state import Annotation, Source, State, Withdrawal
 from foldstate.kernel.view import Profile
 from foldstate.sidecar.store.head import Head
 from foldstate.sidecar.store.session_store import SessionStore
-from msgspec.structs import replace
-
 from tests.sidecar.store_making import NOON, SESSION, item, record, state
 
 

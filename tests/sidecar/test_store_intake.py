@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from foldstate.sidecar.store.intake_rows import KEPT_ENTRIES, IntakeRow
-from foldstate.sidecar.store.session_store import SessionStore
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from foldstate.sidecar.store.intake_rows import KEPT_ENTRIES, IntakeRow
+from foldstate.sidecar.store.session_store import SessionStore
 from tests.sidecar.store_making import SESSION
 
 T = 1_796_069_829_000
@@ -71,27 +71,46 @@ def test_a_head_that_was_taken_is_followed_by_what_comes_after_it(store: Session
 
 def test_a_host_that_went_on_sends_again_what_it_may_have_lost_and_all_after(store: SessionStore) -> None:
     take(store, (3, T), (5, T + 50_000), (8, T + 55_000), (9, T + 60_000))
-    assert store.resend_from((400, T + 90_000)) == 5
-    assert store.resend_from(None) == 5
+    assert store.resend_from((400, T + 90_000)) == 4
+    assert store.resend_from(None) == 4
+
+
+def test_an_entry_of_a_log_that_a_kill_cut_off_is_no_common_ground(store: SessionStore) -> None:
+    take(store, (3, T), (40, T + 50_000))
+    take(store, (20, T + 70_000), (21, T + 99_000))
+    assert store.resend_from((400, T + 120_000)) == 21
+    take(store, (22, T + 75_000))
+    assert store.resend_from((400, T + 120_000)) == 4
 
 
 def test_nothing_beyond_the_hosts_own_log_is_asked_for(store: SessionStore) -> None:
-    take(store, (3, T), (50, T + 50_000))
+    take(store, (30, T), (50, T + 50_000))
+    assert store.resend_from((60, T + 90_000)) == 31
     assert store.resend_from((10, T + 1000)) == 11
     assert store.resend_from((-1, 0)) == 0
 
 
 def test_a_cursor_that_passed_over_unread_entries_does_not_hide_numbers_used_again(store: SessionStore) -> None:
-    take(store, (3, T))
+    take(store, (1, T - 60_000), (3, T))
     with store.transaction():
-        store.save_intake(60, T + 30_000, b"{}")
-    assert store.resend_from((70, T + 90_000)) == 3
+        store.save_intake(60, None, b"{}")
+    assert store.resend_from((70, T + 90_000)) == 2
 
 
 def test_a_log_of_which_nothing_was_wanted_yet_is_sent_from_its_start(store: SessionStore) -> None:
     with store.transaction():
         store.save_intake(60, None, b"{}")
     assert store.resend_from((70, T)) == 0
+
+
+def test_what_the_host_no_longer_has_is_counted_once_and_stays_taken(store: SessionStore) -> None:
+    take(store, (3, T), (8, T + 10), (9, T + 20), (12, T + 30))
+    with store.transaction():
+        assert store.lose_entries(3, 9, [(8, T + 10, KIND), (9, T + 21, KIND)]) == 1
+        assert store.lose_entries(3, 9, [(8, T + 10, KIND)]) == 0
+    assert store.entry_taken(9, T + 20, KIND)
+    assert store.resend_from((9, T + 20)) == 0
+    assert store.resend_from((8, T + 10)) == 9
 
 
 class Host:
@@ -130,7 +149,7 @@ STEPS = st.lists(
 def test_whatever_is_killed_and_whenever_every_wanted_entry_that_the_host_still_has_is_taken_once(
     steps: list[tuple[str, int, str | bool]],
 ) -> None:
-    """The bridge forwards each entry at once while it is connected; after a reconnect it sends from where it is told."""
+    """The bridge forwards each entry at once while connected; after a reconnect it sends from where it is told."""
     with tempfile.TemporaryDirectory() as folder, SessionStore.open(Path(folder), SESSION, lock_wait_s=0) as store:
         host = Host()
         got: list[int] = []
@@ -140,6 +159,7 @@ def test_whatever_is_killed_and_whenever_every_wanted_entry_that_the_host_still_
             for seq, time, kind, fact in entries:
                 with store.transaction():
                     wanted = kind == "wanted"
+                    store.lose_entries(seq - 1, seq, [(seq, time, kind)] if wanted else [])
                     if wanted and not store.entry_taken(seq, time, kind):
                         got.append(fact)
                         store.take_entries([(seq, time, kind)])

@@ -6,13 +6,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
 from foldstate.kernel.event import Disposition, Event, Feedback
 from foldstate.kernel.signal import Coverage
 from foldstate.kernel.signals import Waiting
+from foldstate.kernel.values import Json
 from foldstate.sidecar.store.errors import EventConflict
 from foldstate.sidecar.store.names import database_path
 from foldstate.sidecar.store.session_store import SessionStore
-
 from tests.sidecar.store_making import NOON, SESSION, add, at, event, item, record, state
 
 
@@ -132,7 +133,7 @@ def test_deferred_events_stay_until_another_disposition_or_a_citation_takes_them
     assert ids(store.deferred(2)) == ["e-2", "e-4"]
     dispose(store, "b-2", e_0="noise", e_1="deferred")
     assert ids(store.deferred(20)) == ["e-1", "e-2", "e-4"]
-    nested = {
+    nested: Json = {
         "declarations": [
             {"id": "i-1", "children": [{"id": "i-2", "sources": [{"channel": "email", "ref": "event:e-4"}]}]},
             {"id": "i-3", "sources": [{"channel": "email", "ref": "log:7"}]},
@@ -148,8 +149,8 @@ def test_deferred_events_stay_until_another_disposition_or_a_citation_takes_them
 def test_an_items_events_are_those_cited_related_or_answering_it(store: SessionStore) -> None:
     press = Event("press", "feedback", "user", NOON, "done", feedback=Feedback("i-1", "done", "act", "button"))
     add(store, event("cited"), event("related"), event("other"), press, event("cited-twice"))
-    sources = [{"channel": "email", "ref": f"event:{one}"} for one in ("cited", "cited-twice", "not there")]
-    batch = {"declarations": [{"id": "i-1", "sources": [*sources]}], "acknowledges": []}
+    sources: list[Json] = [{"channel": "email", "ref": f"event:{one}"} for one in ("cited", "cited-twice", "not there")]
+    batch: Json = {"declarations": [{"id": "i-1", "sources": sources}], "acknowledges": []}
     related = (Disposition("related", "duplicate", "told before", ("i-1",)), Disposition("other", "noise", "an ad"))
     with store.transaction():
         store.save_batch(record("b-1", 1, batch=batch, dispositions=related), state(1, item("i-1")), frozenset({"i-1"}))

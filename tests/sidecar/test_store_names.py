@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import re
 
-from foldstate.sidecar.store.names import session_stem
 from hypothesis import given
 from hypothesis import strategies as st
+
+from foldstate.sidecar.store.names import session_stem
 
 
 def test_a_hosts_session_id_gives_a_readable_name_that_never_changes() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+
 from foldstate.sidecar.store.errors import StoreUnavailable
 from foldstate.sidecar.store.names import surface_path
 from foldstate.sidecar.store.surface_file import SurfaceFile, write_surface

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -138,6 +139,25 @@ async def test_a_host_that_was_killed_leaves_no_process_behind(command: str, tmp
         client.close_output()
         client.close_input()
         assert await client.exit_code(10) == 0
+
+
+async def test_an_ending_that_could_not_make_all_durable_says_so_by_its_code(tmp_path: Path) -> None:
+    async with started(ECHO) as client:
+        await client.initialize(tmp_path)
+        await client.request("test/stopping", {"text": ""})
+        client.close_input()
+        assert await client.exit_code() == 1
+        await client.until(lambda: any("the disk is full" in str(line.get("traceback")) for line in client.log))
+
+
+async def test_a_sidecar_that_cannot_be_loaded_says_why_in_its_log() -> None:
+    program = (
+        "import sys; sys.modules['foldstate.sidecar.service'] = None; import foldstate.sidecar.__main__ as m; m.main()"
+    )
+    async with started([sys.executable, "-c", program]) as client:
+        await client.notification("sidecar/starting")
+        assert await client.exit_code() == 70
+        await client.until(lambda: any("ModuleNotFoundError" in str(line.get("traceback")) for line in client.log))
 
 
 async def test_input_that_ends_within_a_frame_ends_the_process_too(tmp_path: Path) -> None:

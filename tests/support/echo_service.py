@@ -161,6 +161,8 @@ class EchoService:
         return Echo("\ud800")
 
     async def on_stop(self) -> None:
+        if self.stopped_path == "":
+            raise OSError("the disk is full")
         if self.stopped_path is not None:
             await anyio.Path(self.stopped_path).write_text("durable")
 

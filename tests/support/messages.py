@@ -34,11 +34,19 @@ class ToolResult(Struct, frozen=True, tag="tool_result"):
     is_error: bool = False
 
 
-Block: TypeAlias = Text | Thinking | ToolUse | ToolResult
+class ToolAddition(Struct, frozen=True, tag="tool_addition"):
+    """From here on a tool more: another profile took the session up."""
+
+
+class ToolRemoval(Struct, frozen=True, tag="tool_removal"):
+    """From here on a tool less."""
+
+
+Block: TypeAlias = Text | Thinking | ToolUse | ToolResult | ToolAddition | ToolRemoval
 
 
 class Message(Struct, frozen=True):
-    role: Literal["user", "assistant"]
+    role: Literal["user", "assistant", "system"]
     content: str | tuple[Block, ...]
 
     @property

@@ -34,14 +34,23 @@ class _Held(Struct, frozen=True):
 
 
 class Turn(Struct, frozen=True):
-    """A turn that has ended: when, in milliseconds, and the agent's last words in it."""
+    """A turn that has ended: when, in milliseconds, how, and the agent's last words in it, if any."""
 
     ended: int
+    kind: str
     words: str
 
 
+class _Reason(Struct, frozen=True):
+    kind: str
+
+
+class _End(Struct, frozen=True):
+    reason: _Reason
+
+
 class Facts(Struct, frozen=True):
-    """In the log's order: the user's words, the texts of failed tools, the turns that have ended with some words."""
+    """In the log's order: the user's words, the texts of failed tools, the turns that have ended."""
 
     user: tuple[str, ...]
     tool: tuple[str, ...]
@@ -64,6 +73,7 @@ def facts(log: Log) -> Facts:
             last = msgspec.json.decode(entry.data, type=_Held).message.text or last
         elif entry.type == "turn/start":
             last = ""
-        elif entry.type == "turn/end" and last:
-            turns.append(Turn(entry.time, last))
+        elif entry.type == "turn/end":
+            kind = msgspec.json.decode(entry.data, type=_End).reason.kind
+            turns.append(Turn(entry.time, kind, last))
     return Facts(tuple(user), tuple(tool), tuple(turns))

@@ -40,8 +40,11 @@ class SurfaceGetResult(Struct, frozen=True):
 
 
 class ItemGetParams(Params, frozen=True):
+    """`brief` asks for what an agent gets at a time: the newest few events, and of each the beginning of its words."""
+
     session: SessionId
     item: Id
+    brief: bool = False
 
 
 class ItemHistory(Struct, frozen=True):

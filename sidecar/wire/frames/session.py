@@ -122,7 +122,7 @@ class SubagentSettledParams(Params, frozen=True):
 
 
 class SubagentSettledResult(Struct, frozen=True):
-    """The event that tells the settlement, also where another telling made it (`duplicate`); null for one that is noise."""
+    """The event that tells the settlement, also where another telling made it (`duplicate`); null for noise."""
 
     event: str | None
     duplicate: bool

@@ -42,6 +42,8 @@ const operations = {
     do await agent.whenIdle()
     while (await ctx.get('subagents').waitForChildren(agent))
     await ctx.sessions.flush(agent.session)
+    const end = agent.session.snapshotEvents().findLast(event => event.type === 'turn/end')
+    if (end?.data.reason.kind !== 'completed') throw new Error(`the turn failed: ${JSON.stringify(end?.data.reason)}`)
     return {}
   },
 
@@ -65,12 +67,14 @@ export function apply(ctx) {
     response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
     response.end(JSON.stringify(answer))
   })
-  ctx.effect(() => {
+  ctx.effect(() => () => server.close())
+  const whole = async () => {
+    await ctx.get('loader')?.await()
     server.listen(0, '127.0.0.1', () => {
       const file = process.env.FOLDSTATE_DRIVER
       fs.writeFileSync(`${file}.part`, String(server.address().port))
       fs.renameSync(`${file}.part`, file)
     })
-    return () => server.close()
-  })
+  }
+  whole().catch(error => console.error(error))
 }

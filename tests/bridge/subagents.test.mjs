@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { RpcError } from '../../bridge/rpc.js'
+import { Subagents } from '../../bridge/subagents.js'
+import { FakeSession, FakeSidecar } from './support/host.mjs'
+import { until } from './support/until.mjs'
+
+function watching() {
+  const sidecar = new FakeSidecar()
+  const faults = []
+  const subagents = new Subagents(sidecar, (place, error) => faults.push(error.message))
+  const child = (id, parentSession) => subagents.add(new FakeSession(id, { origin: 'subagent', parentSession }))
+  const facts = () => sidecar.requests.map(({ method, params: { at, ...params } }) => {
+    assert.ok(Date.parse(at))
+    return [method, params]
+  })
+  return { sidecar, subagents, child, faults, facts }
+}
+
+test('a start and an end are facts of the root session, with the label that the parent gave', async () => {
+  const { subagents, child, facts } = watching()
+  child('c', 'root')
+  subagents.started({ id: 'c', runId: 'r1' })
+  subagents.grew(new FakeSession('root'), { type: 'subagent/catalog', data: { childId: 'c', label: 'finder', mode: 'continuable' } })
+  assert.equal(subagents.anyRunning('root'), true)
+  await until('the start is told', () => facts().length === 1)
+  const lastAssistantMessage = [{ type: 'text', text: 'found ' }, { type: 'image' }, { type: 'text', text: '42' }]
+  subagents.ended({ id: 'c', runId: 'r1', stopReason: 'completed', lastAssistantMessage })
+  assert.equal(subagents.anyRunning('root'), false)
+  await until('the end is told', () => facts().length === 2)
+  const named = { session: 'root', child: 'c', run: 'r1', label: 'finder' }
+  assert.deepEqual(facts(), [
+    ['subagent/started', { ...named, mode: 'continuable' }],
+    ['subagent/settled', { ...named, stop_reason: 'completed', closing: 'found 42' }],
+  ])
+})
+
+test("a child's child is told of the session at the top", async () => {
+  const { subagents, child, facts } = watching()
+  child('c', 'root')
+  child('cc', 'c')
+  subagents.started({ id: 'cc' })
+  await until('it is told', () => facts().length === 1)
+  assert.deepEqual(facts(), [['subagent/started', { session: 'root', child: 'cc' }]])
+  assert.equal(subagents.anyRunning('root'), true)
+  assert.equal(subagents.anyRunning('other'), false)
+})
+
+test('a fork is the root of its own children', async () => {
+  const { subagents, child, facts } = watching()
+  subagents.add(new FakeSession('fork', { parentSession: 'root', isSeeded: true }))
+  child('c', 'fork')
+  subagents.started({ id: 'c' })
+  await until('it is told', () => facts().length === 1)
+  assert.equal(facts()[0][1].session, 'fork')
+})
+
+test('facts wait for a sidecar, in order', async () => {
+  const { sidecar, subagents, child, facts } = watching()
+  child('c', 'root')
+  sidecar.ready = false
+  subagents.started({ id: 'c', runId: 'r' })
+  subagents.ended({ id: 'c', runId: 'r', stopReason: 'error' })
+  await new Promise(resolve => setImmediate(resolve))
+  sidecar.ready = true
+  subagents.opened()
+  await until('both are told', () => facts().length === 2)
+  assert.deepEqual(facts().map(([method]) => method), ['subagent/started', 'subagent/settled'])
+})
+
+test('a fact that was in flight when the sidecar ended is told to the next', async () => {
+  const { sidecar, subagents, child, facts } = watching()
+  child('c', 'root')
+  sidecar.answers['subagent/started'] = () => {
+    sidecar.ready = false
+    throw new Error('the connection broke')
+  }
+  subagents.started({ id: 'c' })
+  await until('it is tried', () => facts().length === 1)
+  sidecar.answers['subagent/started'] = { event: 'h:1' }
+  sidecar.ready = true
+  await until('it is told again', () => {
+    subagents.opened()
+    return facts().length === 2
+  })
+})
+
+test('a fact that the sidecar refuses is reported and does not hold up the others', async () => {
+  const { sidecar, subagents, child, faults, facts } = watching()
+  child('c', 'root')
+  sidecar.answers['subagent/started'] = () => { throw new RpcError(-32602, 'no such run', {}) }
+  subagents.started({ id: 'c' })
+  subagents.ended({ id: 'c' })
+  await until('the second is told', () => facts().length === 2)
+  assert.deepEqual(faults, ['no such run'])
+})
+
+test('a child whose parent is not known counts as running for everyone, and is reported', async () => {
+  const { subagents, faults, facts } = watching()
+  subagents.started({ id: 'stranger' })
+  assert.equal(subagents.anyRunning('root'), true)
+  await until('it is reported', () => faults.length)
+  assert.deepEqual(facts(), [])
+})
+
+test('a circle of parents ends', () => {
+  const { subagents, child } = watching()
+  child('a', 'b')
+  child('b', 'a')
+  subagents.started({ id: 'a' })
+  assert.equal(subagents.anyRunning('root'), true)
+})
