@@ -206,7 +206,8 @@ export class LogForwarder {
       feed.sentAt = performance.now()
       await this.#deliver(feed, batch)
     }
-    if (!feed.closing) return
+    // A session that came to life again meanwhile has a feed of its own, and stays open.
+    if (!feed.closing || this.#feeds.get(feed.session.id) !== feed) return
     this.#forget(feed)
     await this.#sidecar.request('session/close', { session: feed.session.id }, { timeoutMs: OPEN_MS })
   }

@@ -17,8 +17,8 @@ class OwnerLock:
     """The lock of one session; held from a successful `acquire` to `release`."""
 
     def __init__(self, path: Path) -> None:
-        # The threads of a pool take turns on one store, so the lock must not belong to one thread. A lock that is a file's
-        # mere existence would outlive its process, so where the system has no other this is an error.
+        # The threads of a pool take turns on one store, so the lock must not belong to one thread. A lock that is a
+        # file's mere existence would outlive its process, so where the system has no other this is an error.
         self._lock = FileLock(path, mode=PRIVATE_FILE, thread_local=False, fallback_to_soft=False)
         self._path = path
 

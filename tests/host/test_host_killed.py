@@ -7,7 +7,6 @@ import random
 import re
 import secrets
 import signal
-import threading
 import time
 from datetime import datetime
 
@@ -24,12 +23,18 @@ KILLS = 20
 SEED = "FOLDSTATE_TEST_SEED"
 EARLIEST_S = 0.15
 """A host that is killed before it has read its own profile has nothing to lose."""
+ATTEMPTS = 10
+HEARD_S = 20.0
 STEPS = 6
 THOUGHT_S = 0.07
 
 
 def task(number: int) -> str:
     return f"Task {number:02}: look into it."
+
+
+def last_words(number: int) -> str:
+    return f"Task {number:02} is looked into."
 
 
 def at_work(request: Request) -> Answer:
@@ -42,7 +47,7 @@ def at_work(request: Request) -> Answer:
             number = int(found[0][1])
             break
     if step >= STEPS:
-        return Reply(f"Task {number:02} is looked into.", delay_s=THOUGHT_S)
+        return Reply(last_words(number), delay_s=THOUGHT_S)
     if step % 2:
         return Reply("", (Call("bash", {"command": "true", "description": "check"}),), delay_s=THOUGHT_S)
     path = f"/nowhere/{number:02}-{step}.txt"
@@ -119,24 +124,22 @@ def test_after_20_kills_every_entry_that_the_log_ends_with_became_its_event_once
 def test_what_was_heard_and_is_gone_from_the_hosts_log_after_a_kill_stays_and_is_accounted_for(
     home: HostHome, model: ScriptedModel
 ) -> None:
-    answered = threading.Event()
-
-    def main(request: Request) -> Answer:
-        answer = at_work(request)
-        if isinstance(answer, Reply) and not answer.calls:
-            answered.set()
-        return answer
-
-    model.script = Script(main=main, editor=edit)
+    model.script = Script(main=at_work, editor=edit)
     session = begun(home, model)
     lost: list[str] = []
-    for number in range(1, 13):
-        answered.clear()
+    for number in range(1, ATTEMPTS + 1):
         running = home.start(task(number), session)
-        assert answered.wait(20), "the agent never came to its last words"
-        time.sleep(THOUGHT_S + 0.01 * number)  # the host writes its log up to 0.2 s late: somewhere in there is the gap
+        wait_until_heard(home, session, last_words(number))  # the host writes its log up to 0.2 s later
         running.end(signal.SIGKILL)
         home.run(task(100 + number), session).answer()
         if lost := check(final_log(home, session), read_ledger(home, session), f"attempt {number}"):
             break
     assert lost, "no kill fell between the hearing and the writing"
+    assert [text for text in lost if text not in read_ledger(home, session).texts("agent")] == []
+
+
+def wait_until_heard(home: HostHome, session: str, words: str) -> None:
+    deadline = time.monotonic() + HEARD_S
+    while words not in read_ledger(home, session).texts("agent"):
+        assert time.monotonic() < deadline, f"{words!r} was never heard"
+        time.sleep(0.003)

@@ -183,17 +183,23 @@ async def test_a_request_that_timed_out_is_cancelled_at_the_host_and_its_late_re
 
     async with started(ECHO, answers={"host/ask": answer}) as client:
         await client.initialize(tmp_path)
-        assert await client.request("test/ask", {"text": "x", "timeout_s": 0.05}) == {
-            "text": None,
-            "failure": "timeout",
-        }
-        asked = [one["id"] for one in client.received if one.get("method") == "host/ask"]
-        assert await client.notification("$/cancelRequest") == {"id": asked[0]}
-        late.set()
+        try:
+            result = await client.request("test/ask", {"text": "x", "timeout_s": 0.05})
+            assert result == {"text": None, "failure": "timeout"}
+            (asked,) = [one["id"] for one in client.received if one.get("method") == "host/ask"]
+            assert await client.notification("$/cancelRequest") == {"id": asked}
+        finally:
+            late.set()
         assert await client.request("test/echo", {"text": "x"}) == {"text": "x"}
-        late_reply = encoded({"jsonrpc": "2.0", "id": str(asked[0]), "result": {"text": "again"}})
-        await client.raw(frame(late_reply))
+        await client.raw(frame(encoded({"jsonrpc": "2.0", "id": asked, "result": {"text": "again"}})))
         assert await client.request("test/echo", {"text": "x"}) == {"text": "x"}
+
+
+async def test_a_reply_with_the_id_of_the_hosts_own_request_answers_nothing(client: WireClient) -> None:
+    nap = await client.send("test/nap", {"s": 0.2}, id="mine")
+    await client.raw(frame(encoded({"jsonrpc": "2.0", "id": "mine", "result": {"text": "from the wrong side"}})))
+    assert await client.request("test/echo", {"text": "x"}) == {"text": "x"}
+    assert await client.result(nap) == {"text": "rested"}
 
 
 async def test_cancelling_a_request_cancels_what_it_asked_of_the_host(tmp_path: Path) -> None:

@@ -96,13 +96,15 @@ async def test_a_signal_answers_what_is_in_flight(number: signal.Signals, tmp_pa
 async def test_a_second_signal_and_the_end_of_input_hurry_nothing_into_a_fault(tmp_path: Path) -> None:
     async with started(ECHO) as client:
         await client.initialize(tmp_path)
-        await client.send("test/nap", {"s": 60})
+        nap = await client.send("test/nap", {"s": 60})
         await client.request("health/get")
         client.close_input()
         began = time.monotonic()
         client.kill(signal.SIGTERM)
         client.kill(signal.SIGINT)
         client.kill(signal.SIGTERM)
+        with pytest.raises(Fault, match="-32800"):
+            await client.result(nap)
         assert await client.exit_code() == 0
         assert time.monotonic() - began < 2
 
