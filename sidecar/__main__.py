@@ -15,6 +15,15 @@ LOG_S = 0.2
 """How long the last log lines may take to get out."""
 
 
+def fill_standard() -> None:
+    """Puts the null device where a standard descriptor is closed, before another file can get its number."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
 def announce() -> None:
     """Sends `sidecar/starting`. A host that is gone already ends the process, with nothing lost."""
     body = b'{"jsonrpc":"2.0","method":"sidecar/starting","params":{"pid":%d}}' % os.getpid()

@@ -21,6 +21,6 @@ def claim() -> tuple[int, int]:
 
 
 def pollable(fd: int) -> bool:
-    """Whether an event loop can wait for the descriptor: a pipe, a socket or a terminal, and not a regular file."""
+    """Whether an event loop can wait for the descriptor: a pipe, a socket or a terminal, no file and no null device."""
     mode = os.fstat(fd).st_mode
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode)
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(fd)

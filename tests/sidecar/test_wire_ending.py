@@ -27,6 +27,17 @@ async def test_the_end_of_input_ends_the_process(command: str, tmp_path: Path) -
         assert await client.exit_code() == 0
 
 
+@pytest.mark.parametrize("what", ["null device", "file", "closed"])
+async def test_an_input_that_no_loop_can_wait_for_is_read_all_the_same(what: str, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.touch()
+    path = empty if what == "file" else Path(os.devnull)
+    command = [*SIDECAR] if what != "closed" else ["sh", "-c", f"exec {SIDECAR[0]} -m {SIDECAR[2]} <&-"]
+    with path.open("rb") as given, anyio.fail_after(20):
+        ended = await anyio.run_process(command, stdin=given, check=False)
+    assert ended.returncode == 0, ended.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("command", WAYS)
 async def test_a_signal_ends_the_process_within_two_seconds(
@@ -93,12 +104,13 @@ async def test_a_signal_answers_what_is_in_flight(number: signal.Signals, tmp_pa
         assert stopping.read_text() == "durable"
 
 
-async def test_a_second_signal_and_the_end_of_input_hurry_nothing_into_a_fault(tmp_path: Path) -> None:
+async def test_signals_hurry_an_ending_that_has_begun_and_what_is_in_flight_is_still_answered(tmp_path: Path) -> None:
     async with started(ECHO) as client:
         await client.initialize(tmp_path)
         nap = await client.send("test/nap", {"s": 60})
         await client.request("health/get")
         client.close_input()
+        await client.until(lambda: any(line["message"] == "ending: input" for line in client.log))
         began = time.monotonic()
         client.kill(signal.SIGTERM)
         client.kill(signal.SIGINT)
