@@ -37,6 +37,7 @@ def main() -> NoReturn:
     """Runs the sidecar until its input ends, and ends the process without waiting for threads that hang."""
     for number in (signal.SIGTERM, signal.SIGINT):  # until the wire takes over, nothing was accepted
         signal.signal(number, lambda _number, _frame: os._exit(0))
+    fill_standard()
     announce()
     from foldstate.sidecar.log import configure
 
