@@ -27,9 +27,10 @@ class Waiting(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True):
-    """Call the editor now, for these reasons."""
+    """Call the editor now, for these reasons; it has been due since `due`."""
 
     reasons: tuple[Reason, ...]
+    due: str
 
 
 class WaitUntil(Struct, frozen=True):
@@ -66,12 +67,12 @@ def next_call(
     if not_before is not None and instant.known(not_before) > instant.known(now):
         return WaitUntil(not_before)
     if waiting.urgent:
-        return Call(waiting.urgent)
+        return Call(waiting.urgent, _due(waiting.first_at, 0, now))
     due = [_due(waiting.first_at, patience_s, now)]
     if not turn_open:
         due.append(max(_due(waiting.last_at, quiet_s, now), _due(quiet_since, quiet_s, now), key=instant.known))
     at = min(due, key=instant.known)
-    return Call(("events",)) if instant.known(at) <= instant.known(now) else WaitUntil(at)
+    return Call(("events",), at) if instant.known(at) <= instant.known(now) else WaitUntil(at)
 
 
 def _due(since: str | None, seconds: float, now: str) -> str:

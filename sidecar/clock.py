@@ -5,6 +5,7 @@ Times are RFC 3339 in UTC with milliseconds. Whoever waits for an instant waits 
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
@@ -22,7 +23,7 @@ def stamp(moment: datetime) -> str:
 
 
 class Clock(Protocol):
-    """Tells the time and waits for an instant. Never goes backwards within what it tells as `now`."""
+    """Tells the time and waits for an instant."""
 
     def now(self) -> str: ...
 
@@ -30,14 +31,16 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The wall clock. A step back is told as it is: the kernel keeps recorded time from running backwards (B7)."""
+    """The wall clock. A step back is told as it is: the actor keeps recorded time from running backwards (B7)."""
 
     def now(self) -> str:
         return stamp(datetime.now(UTC))
 
     async def wait_until(self, at: str) -> None:
+        """Until the instant has come by the wall clock, or as long has passed as it was away: clocks are set back."""
         due = instant(at)
-        while (left := (due - datetime.now(UTC)).total_seconds()) > 0:  # noqa: ASYNC110  the wall clock may jump
+        end = time.monotonic() + (due - datetime.now(UTC)).total_seconds()
+        while (left := min((due - datetime.now(UTC)).total_seconds(), end - time.monotonic())) > 0:  # noqa: ASYNC110  no event tells of the wall clock's jumps
             await anyio.sleep(min(NAP_CAP_S, left))
 
 

@@ -13,7 +13,7 @@ import anyio
 
 import foldstate
 from foldstate.kernel.view import StateView
-from foldstate.sidecar.clock import Clock, ManualClock, SystemClock
+from foldstate.sidecar.clock import Clock, ManualClock, SystemClock, instant, stamp
 from foldstate.sidecar.intake.fold import WANTS
 from foldstate.sidecar.methods.facts import FactMethods
 from foldstate.sidecar.methods.reading import ReadingMethods
@@ -187,23 +187,29 @@ class Service:
             plant.clock.set(params.now)
         except ValueError as error:
             raise InvalidParams(str(error), path="params.now") from None
-        fired = [
-            Fired(session=session.desk.head.session, reasons=reasons, at=plant.clock.now())
+        courses = [
+            (course, session.desk.head.session)
             for session in plant.registry.live
-            if (reasons := session.driver.fire())
+            if (course := session.driver.fire()) is not None
         ]
+        fired: list[Fired] = []
+        for course, name in sorted(courses, key=lambda one: (instant(one[0].call.due), one[1])):
+            await course.begun.wait()
+            if course.batch_id is not None:
+                fired.append(Fired(session=name, reasons=course.call.reasons, at=stamp(instant(course.call.due))))
         return ClockSetResult(tuple(fired))
 
     async def _health(self, _params: Nothing) -> HealthResult:
         plant = self._built
         live = plant.registry.live
+        away = plant.registry.away
         skipped: Counter[str] = Counter()
-        for session in live:
-            skipped.update(await session.actor.read(lambda store: store.skips()))
+        for kept in (*(session.desk.skipped for session in live), *(one.skipped for one in away)):
+            skipped.update(kept)
         return HealthResult(
             uptime_s=round(time.monotonic() - self._began, 3),
             sessions_open=plant.registry.known,
-            pending_events=sum(session.desk.waiting.count for session in live),
+            pending_events=sum(session.desk.waiting.count for session in live) + sum(one.pending for one in away),
             timers=sum(session.driver.waits for session in live),
             rounds=RoundCounts(
                 accepted=plant.tally.accepted,

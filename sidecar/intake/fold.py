@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from foldstate.sidecar.intake import people, subagent, tools, turns
-from foldstate.sidecar.intake.reading import clean, member, whole
-from foldstate.sidecar.intake.state import IntakeState, Run, Turn
+from foldstate.sidecar.intake.reading import clean
+from foldstate.sidecar.intake.state import IntakeState, Run
 from foldstate.sidecar.intake.subagent import Settled, Started, settled, started
 from foldstate.sidecar.intake.taken import PREFIX, Entry, Taken, taken
 from foldstate.sidecar.intake.words import Words, keep
@@ -56,8 +56,7 @@ def fold(state: IntakeState, session: str, entry: Entry) -> Taken:
         case "user/message":
             return people.take_message(state, session, entry)
         case "tool/call":
-            turn = state.turn or Turn(whole(member(entry.data, "turn")))
-            return taken(tools.take_call(state, turn, entry.data))
+            return taken(tools.take_call(state, entry.data))
         case "tool/result":
             return tools.take_result(state, session, entry)
         case "subagent/catalog":

@@ -11,9 +11,11 @@ from foldstate.sidecar.intake.words import Words
 
 
 class Said(Struct, frozen=True):
-    """The agent's last words of the open turn, and the entry they stand in."""
+    """The agent's last words of the open turn, and the entry they stand in. `text` is whole, as long as one message
+    may be: how the turn ended goes before it, and the digest covers both.
+    """
 
-    words: Words
+    text: str
     seq: int
 
 
@@ -32,7 +34,6 @@ class Failure(Struct, frozen=True):
 class Turn(Struct, frozen=True):
     """The open turn. `calls` maps the calls without a result to their tool; `answered` are those that have one."""
 
-    number: int | None
     said: Said | None = None
     calls: Mapping[str, str] = field(default_factory=dict)
     answered: tuple[str, ...] = ()
@@ -59,7 +60,9 @@ class Run(Struct, frozen=True):
 
 
 class IntakeState(Struct, frozen=True):
-    """The fold's whole memory, oldest first. `ended` is the number of the last turn that ended."""
+    """The fold's whole memory, oldest first. `ended` is the number of the last turn that ended, as the host counts now:
+    after a kill it may count from an earlier one again.
+    """
 
     version: Literal[1] = 1
     turn: Turn | None = None

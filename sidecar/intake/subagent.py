@@ -45,7 +45,6 @@ class Started(Struct, frozen=True):
     at: str
     run: str | None = None
     label: str | None = None
-    mode: str | None = None
 
 
 class _Words(Struct, frozen=True):

@@ -47,7 +47,8 @@ _PASSING: Final = (
 """What differs between two tellings of the same failure without a meaning: ids, addresses, times of day, durations."""
 
 
-def take_call(state: IntakeState, turn: Turn, data: Json) -> IntakeState:
+def take_call(state: IntakeState, data: Json) -> IntakeState:
+    turn = state.turn or Turn()
     call, tool = string(member(data, "callId")), string(member(data, "name"))
     return replace(state, turn=replace(turn, calls={**turn.calls, call: tool or _UNNAMED}))
 
@@ -56,7 +57,7 @@ def take_result(state: IntakeState, session: str, entry: Entry) -> Taken:
     message = member(entry.data, "message")
     call = string(member(message, "toolCallId")) or string(member(message, "source", "callId"))
     number = whole(member(entry.data, "turn"))
-    turn = state.turn or Turn(number)
+    turn = state.turn or Turn()
     # A compaction logs a shortened copy of an earlier result; it is no new fact.
     if call in turn.answered or (number is not None and state.ended is not None and number <= state.ended):
         return taken(state, skipped=("tool/result:copy",))

@@ -20,13 +20,20 @@ _UNRECORDED: Final = "no end was recorded"
 
 
 def start(state: IntakeState, session: str, entry: Entry) -> Taken:
-    """Opens a turn. One that is still open lost its end with the host: what it said is told now."""
+    """Opens a turn. One that is still open lost its end with the host: what it said is told now.
+
+    A number that has ended before is one that the host uses again after a kill, so the turns from it on are still to
+    come.
+    """
     left = [] if state.turn is None else _end(session, entry, state.turn, _UNRECORDED)
-    return taken(replace(state, turn=Turn(whole(member(entry.data, "turn")))), left)
+    number, ended = whole(member(entry.data, "turn")), state.ended
+    if number is not None and ended is not None and number <= ended:
+        ended = number - 1
+    return taken(replace(state, turn=Turn(), ended=ended), left)
 
 
 def end(state: IntakeState, session: str, entry: Entry) -> Taken:
-    turn = state.turn or Turn(whole(member(entry.data, "turn")))
+    turn = state.turn or Turn()
     number = whole(member(entry.data, "turn"))
     ended = state.ended if number is None else max(number, state.ended or 0)
     tellings = _end(session, entry, turn, _reason(member(entry.data, "reason")))
@@ -38,8 +45,8 @@ def say(state: IntakeState, entry: Entry) -> Taken:
     text = "\n".join(texts(member(entry.data, "message", "content")))
     if not text.strip():
         return taken(state, skipped=("assistant/message:no-text",))
-    turn = state.turn or Turn(whole(member(entry.data, "turn")))
-    said = Said(keep(text), entry.seq)
+    turn = state.turn or Turn()
+    said = Said(text, entry.seq)
     return taken(
         replace(state, turn=replace(turn, said=said)),
         skipped=() if turn.said is None else ("assistant/message:earlier",),
@@ -50,16 +57,13 @@ def _end(session: str, entry: Entry, turn: Turn, reason: str) -> list[Telling]:
     """The runs of failures, then the agent's words; the origin is the entry that they stand in."""
     tellings = end_runs(session, turn)
     said = turn.said
-    words = None if said is None else said.words
-    if reason != _COMPLETED:
-        words = keep(f"Turn ended: {reason}" + ("" if words is None else f"\n{words.text}"))
-        if said is not None and said.words.length is not None:
-            # The mark of what was cut before must not be lost with the line put in front.
-            words = replace(words, length=said.words.length + len(reason) + len("Turn ended: \n"))
-    if words is not None:
+    lines = [] if reason == _COMPLETED else [f"Turn ended: {reason}"]
+    if said is not None:
+        lines.append(said.text)
+    if lines:
         event_id = entry_id(session, entry.seq, entry.time, entry.type)
         origin = Origin(session, entry.seq if said is None else said.seq)
-        tellings.append(tell(event_id, "agent", "agent", instant(entry.time), words, origin))
+        tellings.append(tell(event_id, "agent", "agent", instant(entry.time), keep("\n".join(lines)), origin))
     return tellings
 
 

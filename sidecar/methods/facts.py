@@ -6,15 +6,15 @@ from typing import Final
 
 from foldstate.kernel.event import Event
 from foldstate.sidecar.clock import Clock
+from foldstate.sidecar.desk.opening import opened
+from foldstate.sidecar.desk.taking import posted_id, take_entries, take_fact, take_post
 from foldstate.sidecar.intake.fold import Entry, Settled, Started, keep
 from foldstate.sidecar.intake.fold import settled as settle
 from foldstate.sidecar.intake.fold import started as start
 from foldstate.sidecar.methods.access import writable
 from foldstate.sidecar.sessions.host_outlet import HostOutlet
-from foldstate.sidecar.sessions.opening import opened
 from foldstate.sidecar.sessions.registry import Registry
 from foldstate.sidecar.sessions.session import Session
-from foldstate.sidecar.sessions.taking import posted_id, take_entries, take_fact, take_post
 from foldstate.sidecar.store.head import Head
 from foldstate.sidecar.wire.errors import InvalidParams
 from foldstate.sidecar.wire.frames import (
@@ -82,20 +82,21 @@ class FactMethods:
 
     async def events(self, params: SessionEventsParams) -> SessionEventsResult:
         session = await writable(self._registry, params.session)
-        return await session.actor.run(
+        ledger = await session.actor.run(
             take_entries(
                 [Entry(entry.seq, entry.time, entry.type, entry.data.value) for entry in params.events],
                 after=params.after,
                 through=params.through,
-                skipped=dict(params.skipped),
+                skipped=params.skipped,
                 accept_gap=params.accept_gap,
             )
         )
+        return SessionEventsResult(cursor=params.through, ledger=ledger)
 
     async def started(self, params: SubagentStartedParams) -> SubagentStartedResult:
         session = await writable(self._registry, self._registry.root(params.session))
         name = session.desk.head.session
-        fact = Started(child=params.child, at=params.at, run=params.run, label=params.label, mode=params.mode)
+        fact = Started(child=params.child, at=params.at, run=params.run, label=params.label)
         told = await session.actor.run(take_fact(lambda intake: start(intake, name, fact)))
         return SubagentStartedResult(told.event)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Final
 
 from msgspec.structs import replace
@@ -92,20 +91,21 @@ class ReadingMethods:
     async def evidence(self, params: EvidenceGetParams) -> EvidenceGetResult:
         session = await self._registry.use(params.session)
         event_id = params.ref.removeprefix(EVENT_REF)
-        event = None
+        event, digest = None, None
         if params.ref.startswith(EVENT_REF):
-            event = await session.actor.read(lambda store: store.event(event_id))
-        if event is None:
+            event, digest = await session.actor.read(
+                lambda store: (store.event(event_id), store.event_digest(event_id))
+            )
+        if event is None or digest is None:
             raise RefNotFound(f"nothing is kept under {params.ref!r}; a reference looks like event:<id>")
         part = event.text[params.offset : params.offset + params.budget_chars]
         whole = event.length if event.length is not None else len(event.text)
-        kept = await session.actor.read(lambda store: store.event_digest(event_id))
         return EvidenceGetResult(
             ref=params.ref,
             text=part,
             truncated=params.offset > 0 or params.offset + len(part) < whole,
             length=whole,
-            digest=kept or hashlib.sha256(event.text.encode()).hexdigest(),
+            digest=digest,
             channel=event.channel,
             speaker=event.speaker,
             at=event.at,
@@ -144,9 +144,9 @@ def state_at(store: SessionStore, revision: int) -> State:
     """What an earlier revision left, made again from the batches: the same batches give the same state (B7)."""
     state = State()
     after = 0
-    while rows := store.records(after, PAGE):
+    while state.revision < revision and (rows := store.records(after, PAGE)):
         for number, record in rows:
-            if record.revision > revision:
+            if state.revision == revision:
                 return state
             verdict = submit(state, batch_id=record.batch_id, now=record.at, batch=record.batch)
             assert isinstance(verdict, Accepted), f"batch {record.batch_id} was accepted once and is refused now"

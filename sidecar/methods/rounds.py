@@ -5,9 +5,9 @@ from __future__ import annotations
 from foldstate.kernel.explain import fault_view
 from foldstate.kernel.values import Language
 from foldstate.kernel.verdict import Accepted, Refused, Verdict
+from foldstate.sidecar.desk.judging import begin_round, cancel_round, end_round, submit_batch, submit_round
 from foldstate.sidecar.methods.access import writable
 from foldstate.sidecar.rounds.conversation import Conversation
-from foldstate.sidecar.sessions.judging import begin_round, cancel_round, submit_batch, submit_round
 from foldstate.sidecar.sessions.registry import Registry
 from foldstate.sidecar.wire.frames import (
     BatchAccepted,
@@ -32,7 +32,9 @@ class RoundMethods:
 
     async def begin(self, params: RoundBeginParams) -> RoundBeginResult:
         session = await writable(self._registry, params.session)
-        begun = await session.actor.run(begin_round((params.reason,)))
+        begun = await session.actor.run(
+            begin_round((params.reason,)), undo=lambda begun: end_round(begun.round.batch_id)
+        )
         prompt = Conversation.begin(begun.input, session.language(session.desk))
         return RoundBeginResult(begun.input, RoundPrompt(prompt.system, prompt.messages[0].text))
 

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Final, Protocol
 
 import anyio
-from anyio.abc import TaskGroup
+from anyio.abc import TaskGroup, TaskStatus
 from msgspec import Struct
+from msgspec.structs import replace
 
-from foldstate.kernel.signal import Reason
 from foldstate.kernel.signals import Call, Idle, WaitUntil, next_call
 from foldstate.kernel.values import Language
 from foldstate.kernel.verdict import Accepted, Receipt, Refused
 from foldstate.sidecar.clock import Clock, instant, stamp
+from foldstate.sidecar.desk.actor import Actor, Change
+from foldstate.sidecar.desk.desk import Desk, Trouble
+from foldstate.sidecar.desk.judging import Begun, begin_if_waiting, end_round, fail_round, submit_round
 from foldstate.sidecar.intake.fold import turn_open
 from foldstate.sidecar.rounds.conversation import Conversation
-from foldstate.sidecar.sessions.actor import Actor
-from foldstate.sidecar.sessions.desk import Desk, Trouble
-from foldstate.sidecar.sessions.judging import Begun, begin_if_waiting, cancel_round, fail_round, submit_round
 from foldstate.sidecar.wire.errors import RoundUnknown, SessionNotOpen
 from foldstate.sidecar.wire.frames import EditorCompleteParams
 
@@ -27,17 +28,22 @@ RETRIES: Final = 2
 """How often the faults of one round's answers go back to the editor."""
 
 PAUSES: Final = (timedelta(seconds=5), timedelta(seconds=30), timedelta(minutes=5))
-"""How long a failing editor is left alone, failure by failure; after the last only a new event calls it again."""
+"""How long a failing editor is left alone, failure by failure; after the last only something new calls it again."""
 
 
 class EditorFailed(Exception):
     """The editor gave no answer that could be judged; the message says why, for a person."""
 
 
+class EditorGone(Exception):
+    """The host ends, and its model with it: nobody's failure, and nobody is left to be told."""
+
+
 class Editor(Protocol):
     """Whoever answers a round.
 
     :raises EditorFailed: where no answer came.
+    :raises EditorGone: where none can come any more.
     """
 
     async def complete(self, request: EditorCompleteParams) -> str: ...
@@ -61,6 +67,18 @@ class Settings(Struct, frozen=True):
     patience_s: float
     max_tokens: int
     timeout_s: float
+
+
+class Course:
+    """One round of the driver's own, from the decision to its end. Whoever started it may wait for it, or end it."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.scope = anyio.CancelScope()
+        self.begun = anyio.Event()
+        self.done = anyio.Event()
+        self.batch_id: str | None = None
+        self.receipt: Receipt | None = None
 
 
 class Driver:
@@ -87,67 +105,93 @@ class Driver:
         self._language = language
         self._alarm = alarm
         self._changed = anyio.Event()
-        self._one_at_a_time = anyio.Lock()
-        self._own = ""
-        self._scheduled = 0
+        self._course: Course | None = None
         self._tasks: TaskGroup | None = None
 
     @property
+    def engaged(self) -> bool:
+        """Whether a round runs, or events wait that will call the editor: the session must stay open then."""
+        return self._settings.automatic and (self._busy or self._actor.desk.waiting.count > 0)
+
+    @property
     def waits(self) -> bool:
-        """Whether a call of the editor is set for a known time, or due."""
+        """Whether a call of the editor is due, or set for a known time."""
         return self._settings.automatic and not isinstance(self._next(), Idle)
 
     def poke(self) -> None:
         """Says that the desk or the clock has changed: the next call is worked out anew."""
         self._changed.set()
 
-    async def serve(self) -> None:
+    async def serve(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Calls the editor whenever the kernel says so, until cancelled."""
         if not self._settings.automatic:
+            task_status.started()
             return
         async with anyio.create_task_group() as self._tasks:
+            task_status.started()
             while True:
                 self._changed = anyio.Event()
                 match self._next():
-                    case Call(reasons=reasons):
-                        self._begin(reasons)
+                    case Call() as call:
+                        self._start(call)
                         await self._changed.wait()
                     case WaitUntil(at=at):
                         await self._wait(at)
                     case Idle():
                         await self._changed.wait()
 
-    def fire(self) -> tuple[Reason, ...]:
-        """Begins the round that is due at this very moment, if one is, and says why; waits for nothing."""
-        if self._tasks is None:
-            return ()
-        decision = self._next()
-        if not isinstance(decision, Call):
-            return ()
-        self._begin(decision.reasons)
-        return decision.reasons
+    def fire(self) -> Course | None:
+        """Starts the round that is due at this very moment, if one is; waits for nothing."""
+        decision = self._next() if self._tasks is not None else Idle()
+        return self._start(decision) if isinstance(decision, Call) else None
 
     async def finish(self, timeout_s: float) -> Receipt | None:
         """Lets one round run now if events wait, for a host about to end; null where none was accepted in time."""
-        if not self._settings.automatic:
+        if self._tasks is None:
             return None
         with anyio.move_on_after(timeout_s):
-            async with self._one_at_a_time:
-                return await self._carry_out(await self._actor.run(begin_if_waiting(("finish",))))
+            while self._busy and self._course is not None:
+                await self._course.done.wait()
+            if self._free() <= 0:
+                return None
+            course = self._start(Call(("finish",), self._clock.now()))
+            try:
+                await course.done.wait()
+            finally:
+                # Whoever asked has gone, or ran out of time: the round isn't left to run for nobody.
+                course.scope.cancel()
+            return course.receipt
         return None
+
+    @property
+    def _busy(self) -> bool:
+        """Whether a round of the driver's own is open, or about to be: not any more once its end is on the desk."""
+        course = self._course
+        return course is not None and (course.batch_id is None or course.batch_id in self._actor.desk.rounds)
+
+    def _free(self) -> int:
+        """How many events wait in no open round."""
+        desk = self._actor.desk.without_old_rounds(self._clock.now())
+        return desk.waiting.count - len(desk.claimed)
 
     def _next(self) -> Call | WaitUntil | Idle:
         desk = self._actor.desk
-        exhausted = desk.trouble.failures > len(PAUSES) and not desk.heard_since(desk.trouble.at)
+        now = self._clock.now()
+        trouble = desk.trouble
+        exhausted = trouble.failures > len(PAUSES) and desk.heard == trouble.heard
         if desk.read_only or exhausted:
             return Idle()
+        free = self._free()
+        if free <= 0:
+            claims = [one.ends for one in desk.rounds.values() if one.round.events]
+            return WaitUntil(stamp(min(claims))) if claims and min(claims) > instant(now) else Idle()
         return next_call(
-            desk.waiting,
+            replace(desk.waiting, count=free),
             turn_open=turn_open(desk.intake),
-            round_open=self._scheduled > 0 or self._own in desk.rounds,
+            round_open=self._busy,
             quiet_since=desk.heard_at,
-            not_before=desk.trouble.not_before,
-            now=self._clock.now(),
+            not_before=pause_end(trouble, now),
+            now=now,
             quiet_s=self._settings.quiet_s,
             patience_s=self._settings.patience_s,
         )
@@ -165,68 +209,79 @@ class Driver:
             await changed.wait()
             group.cancel_scope.cancel()
 
-    def _begin(self, reasons: tuple[Reason, ...]) -> None:
-        assert self._tasks is not None
-        self._scheduled += 1
-        self._tasks.start_soon(self._unattended, reasons)
+    def _start(self, call: Call) -> Course:
+        assert self._tasks is not None, "rounds are begun inside `serve` alone"
+        assert not self._busy, "one round at a time"
+        course = self._course = Course(call)
+        self._tasks.start_soon(self._run, course)
+        return course
 
-    async def _unattended(self, reasons: tuple[Reason, ...]) -> None:
-        """A round that nobody waits for: what goes wrong in it is kept for a person to see, and tried again later."""
+    async def _run(self, course: Course) -> None:
+        """A course to its end, whatever happens in it; what goes wrong is kept for a person to see, and tried again."""
+        opened = False
         try:
-            async with self._one_at_a_time:
-                try:
-                    begun = await self._actor.run(begin_if_waiting(reasons))
-                finally:
-                    self._scheduled -= 1
-                await self._carry_out(begun)
+            # The beginning is never cut off: a round that nobody knows of would keep its events from all others.
+            with anyio.CancelScope(shield=True):
+                begun = await self._actor.run(begin_if_waiting(course.call.reasons))
+            if begun is None:
+                self._tally.skipped += 1
+                return
+            opened = True
+            course.batch_id = begun.round.batch_id
+            course.begun.set()
+            with course.scope:
+                course.receipt = await self._carry_out(begun)
         except SessionNotOpen:
             return  # closed meanwhile: its events wait in the file
         except Exception as error:  # noqa: BLE001  counted by the alarm, shown by health/get
             self._alarm("round", error)
-            await self._clock.wait_until(stamp(instant(self._clock.now()) + PAUSES[0]))
+            await self._fail("", self._actor.desk.heard, "the state's file could not be used")
+            opened = True
         finally:
-            self.poke()
+            if self._course is course:
+                self._course = None
+            course.begun.set()
+            course.done.set()
+            if opened:
+                self.poke()
 
-    async def _carry_out(self, begun: Begun | None) -> Receipt | None:
+    async def _carry_out(self, begun: Begun) -> Receipt | None:
         """A round from its opening to its end. It leaves none open behind it, not even when cancelled."""
-        if begun is None:
-            self._tally.skipped += 1
-            return None
-        self._own = begun.round.batch_id
-        receipt: Receipt | None = None
         try:
-            receipt = await self._ask(begun)
+            return await self._ask(begun)
+        except EditorFailed as failure:
+            self._tally.failed += 1
+            await self._fail(begun.round.batch_id, begun.heard, str(failure))
+        except EditorGone:
+            self._tally.skipped += 1
         finally:
-            if receipt is None:
-                with anyio.CancelScope(shield=True):
-                    await self._drop()
-        return receipt
+            await self._change(end_round(begun.round.batch_id))
+        return None
 
     async def _ask(self, begun: Begun) -> Receipt | None:
-        """Asks until an answer is accepted, the retries are used up, or the editor fails."""
+        """Asks until an answer is accepted or the round has ended otherwise; null then.
+
+        :raises EditorFailed: where no answer came, or the retries are used up.
+        """
         conversation = Conversation.begin(begun.input, self._language(self._actor.desk))
         fault = ""
         for attempt in range(1, RETRIES + 2):
-            try:
-                text = await self._editor.complete(
-                    EditorCompleteParams(
-                        session=self._actor.desk.head.session,
-                        batch_id=begun.round.batch_id,
-                        attempt=attempt,
-                        system=conversation.system,
-                        messages=conversation.messages,
-                        max_tokens=self._settings.max_tokens,
-                        timeout_s=self._settings.timeout_s,
-                    )
+            text = await self._editor.complete(
+                EditorCompleteParams(
+                    session=self._actor.desk.head.session,
+                    batch_id=begun.round.batch_id,
+                    attempt=attempt,
+                    system=conversation.system,
+                    messages=conversation.messages,
+                    max_tokens=self._settings.max_tokens,
+                    timeout_s=self._settings.timeout_s,
                 )
-            except EditorFailed as failure:
-                self._tally.failed += 1
-                await self._failed(str(failure))
-                return None
+            )
             try:
-                submitted = await self._actor.run(submit_round(begun.round.batch_id, text))
+                with anyio.CancelScope(shield=True):
+                    submitted = await self._actor.run(submit_round(begun.round.batch_id, text))
             except RoundUnknown:
-                return None  # it took longer than a round lives: its events wait for the next
+                raise EditorFailed("its answer came when the round was too old to be answered") from None
             match submitted.verdict:
                 case Accepted(receipt=receipt):
                     self._tally.accepted += 1
@@ -237,19 +292,23 @@ class Driver:
                         return None
                     fault = f"{faults[0].code} at {faults[0].path}"
                     conversation = conversation.refused(text, faults)
-        await self._failed(f"its answer was refused {RETRIES + 1} times, the last time for {fault}")
-        return None
+        raise EditorFailed(f"its answer was refused {RETRIES + 1} times, the last time for {fault}")
 
-    async def _failed(self, reason: str) -> None:
-        now = self._clock.now()
+    async def _fail(self, batch_id: str, heard: int, reason: str) -> None:
+        """Ends the round and leaves the editor alone for a while; in memory, so that it works without the file."""
         failures = self._actor.desk.trouble.failures + 1
-        pause = PAUSES[min(failures, len(PAUSES)) - 1]
-        not_before = None if failures > len(PAUSES) else stamp(instant(now) + pause)
-        trouble = Trouble(failures=failures, at=now, not_before=not_before, reason=reason)
-        await self._actor.run(fail_round(self._own, trouble))
+        pause = PAUSES[failures - 1] if failures <= len(PAUSES) else None
+        trouble = Trouble(failures=failures, at=self._clock.now(), pause=pause, heard=heard, reason=reason)
+        await self._change(fail_round(batch_id, trouble))
 
-    async def _drop(self) -> None:
-        try:
-            await self._actor.run(cancel_round(self._own))
-        except (RoundUnknown, SessionNotOpen):
-            return  # it had ended by itself: stale, too old, accepted while we were cancelled, or with its session
+    async def _change(self, change: Change) -> None:
+        """Changes what is in memory, also when cancelled; where the session was closed, that is gone anyway."""
+        with anyio.CancelScope(shield=True), suppress(SessionNotOpen):
+            await self._actor.change(change)
+
+
+def pause_end(trouble: Trouble, now: str) -> str | None:
+    """When the editor may be called again; null where it may now. A clock set back holds nothing up."""
+    if trouble.at is None or trouble.pause is None or instant(trouble.at) > instant(now):
+        return None
+    return stamp(instant(trouble.at) + trouble.pause)

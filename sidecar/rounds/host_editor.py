@@ -6,7 +6,7 @@ from typing import Final, Protocol, TypeVar
 
 from msgspec import Struct
 
-from foldstate.sidecar.rounds.driver import EditorFailed
+from foldstate.sidecar.rounds.driver import EditorFailed, EditorGone
 from foldstate.sidecar.wire.errors import HostError, HostGone, HostTimeout
 from foldstate.sidecar.wire.frames import EditorCompleteParams, EditorCompleteResult
 
@@ -32,6 +32,7 @@ class HostEditor:
         """The model's answer as it came.
 
         :raises EditorFailed: where the host has no answer, or an empty one.
+        :raises EditorGone: where the host ends.
         """
         try:
             answer = await self._host.request(
@@ -42,7 +43,7 @@ class HostEditor:
         except HostTimeout:
             raise EditorFailed(f"the model gave no answer within {request.timeout_s:g} s") from None
         except HostGone:
-            raise EditorFailed("the host has ended") from None
+            raise EditorGone from None
         if not answer.text.strip():
             raise EditorFailed(f"the model's answer was empty (finish: {answer.finish or 'not said'})")
         return answer.text

@@ -7,7 +7,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from foldstate.kernel.surface import Surface
-from foldstate.sidecar.sessions.desk import Desk
+from foldstate.sidecar.desk.desk import Desk
 from foldstate.sidecar.wire.frames import StateChanged, SurfaceChanged
 from foldstate.sidecar.wire.incidents import Incidents
 

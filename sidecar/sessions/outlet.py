@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from foldstate.kernel.surface import Surface
-from foldstate.sidecar.sessions.desk import Desk
+from foldstate.sidecar.desk.desk import Desk
 
 
 class Outlet(Protocol):

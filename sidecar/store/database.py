@@ -113,18 +113,19 @@ class Database:
         """
         try:
             return msgspec.json.decode(body, type=kind)
-        except msgspec.DecodeError as error:
-            raise self._damage(f"a stored {kind.__name__} cannot be read: {error}") from error
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise self.damage(f"a stored {kind.__name__} cannot be read: {error}") from error
+
+    def damage(self, detail: str) -> StoreDamaged:
+        """Takes note that the content is not sound, and gives the error to raise."""
+        self.damaged = True
+        return StoreDamaged(self.path, detail)
 
     def _shaped(self, row: object, shape: type[T]) -> T:
         try:
             return msgspec.convert(row, type=shape)
         except msgspec.ValidationError as error:
-            raise self._damage(f"a row has an unexpected shape: {error}") from error
-
-    def _damage(self, detail: str) -> StoreDamaged:
-        self.damaged = True
-        return StoreDamaged(self.path, detail)
+            raise self.damage(f"a row has an unexpected shape: {error}") from error
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -164,7 +165,7 @@ class Database:
         except sqlite3.DatabaseError as error:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY
             if code in _DAMAGE:
-                raise self._damage(str(error)) from error
+                raise self.damage(str(error)) from error
             if code == sqlite3.SQLITE_READONLY and self.read_only:
                 raise StoreReadOnly(self.path) from error
             if isinstance(error, sqlite3.OperationalError):

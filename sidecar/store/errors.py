@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -41,8 +43,6 @@ class StoreNewer(StoreError):
         super().__init__(
             f"{path.name} has format {version}; this program knows formats up to {known}: upgrade it to read the file"
         )
-        self.version = version
-        self.known = known
 
 
 class EventConflict(StoreError):
@@ -50,4 +50,15 @@ class EventConflict(StoreError):
 
     def __init__(self, event: str) -> None:
         super().__init__(f"event {event!r} is already recorded with other content; send new content under a new id")
-        self.event = event
+
+
+@contextmanager
+def unavailable(what: str) -> Iterator[None]:
+    """Says an error of the operating system as the store's own, with `what` could not be done.
+
+    :raises StoreUnavailable:
+    """
+    try:
+        yield
+    except OSError as error:
+        raise StoreUnavailable(f"{what}: {error.strerror or error}") from error

@@ -1,12 +1,12 @@
 """The ledger: every event word for word, which of them wait, and which were deferred and not taken up since (R7).
 
-Events are in the order of their arrival. An event waits until a batch judged it; deferred ones no longer wait.
+Events are numbered from 1 in the order of their arrival. An event waits until a batch judged it; deferred ones no
+longer wait.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from msgspec import json
@@ -20,7 +20,6 @@ from foldstate.sidecar.store.errors import EventConflict
 
 _URGENT: Final[tuple[Reason, ...]] = ("approval", "question", "feedback")
 """The channels whose events call the editor at once; each is the reason's name too."""
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _CHUNK: Final = 500
 """Fewer than the 999 variables that old builds of SQLite take in a statement."""
 
@@ -29,8 +28,8 @@ def add_event(database: Database, event: Event, *, digest: str, heard_at: str) -
     """Puts the event into the ledger, waiting; false where it is there already.
 
     :param digest: sha256 of the whole text, hex, also where only a part is kept.
-    :param heard_at: when it arrived, by the session's clock: quiet times and windows are counted by it, since `at` is
-        whatever the sender says.
+    :param heard_at: when it arrived, by the session's clock: quiet times are counted by it, since `at` is whatever the
+        sender says.
     :raises EventConflict: where the id is there with another event or digest.
     :raises ValueError: where `heard_at` is no time with an offset.
     """
@@ -40,9 +39,11 @@ def add_event(database: Database, event: Event, *, digest: str, heard_at: str) -
         if known != (digest, body):
             raise EventConflict(event.id)
         return False
+    if parse(heard_at) is None:
+        raise ValueError(f"{heard_at!r} is not an RFC 3339 time with an offset")
     database.execute(
-        "INSERT INTO events (id, channel, heard, heard_at, digest, body) VALUES (?, ?, ?, ?, ?, ?)",
-        (event.id, event.channel, _micros(heard_at), heard_at, digest, body),
+        "INSERT INTO events (id, channel, heard_at, digest, body) VALUES (?, ?, ?, ?, ?)",
+        (event.id, event.channel, heard_at, digest, body),
     )
     if event.feedback is not None:
         _link(database, event.feedback.target, event.id)
@@ -119,14 +120,15 @@ def deferred(database: Database, limit: int) -> list[Event]:
     return found[::-1]
 
 
-def count_events_between(database: Database, start: str | None, to: str) -> int:
-    """How many events from outside arrived after `start` (null: ever) and up to `to`. Reminders are our own.
+def last_event_number(database: Database) -> int:
+    """The number of the event that arrived last, 0 where there is none."""
+    row = database.one(tuple[int | None], "SELECT max(n) FROM events")
+    return 0 if row is None or row[0] is None else row[0]
 
-    :raises ValueError: where one is no time with an offset.
-    """
-    since = -1 if start is None else _micros(start)
-    sql = "SELECT count(*) FROM events WHERE channel <> 'reminder' AND heard > ? AND heard <= ?"
-    row = database.one(tuple[int], sql, (since, _micros(to)))
+
+def count_outside_after(database: Database, number: int) -> int:
+    """How many events from outside arrived after the one of that number. Reminders are our own."""
+    row = database.one(tuple[int], "SELECT count(*) FROM events WHERE channel <> 'reminder' AND n > ?", (number,))
     return 0 if row is None else row[0]
 
 
@@ -151,10 +153,3 @@ def _link(database: Database, item: str, event_id: str) -> None:
 def _heard_at(database: Database, sql: str) -> str | None:
     row = database.one(tuple[str], sql)
     return None if row is None else row[0]
-
-
-def _micros(text: str) -> int:
-    moment = parse(text)
-    if moment is None:
-        raise ValueError(f"{text!r} is not an RFC 3339 time with an offset")
-    return (moment - _EPOCH) // timedelta(microseconds=1)

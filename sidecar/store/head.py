@@ -10,8 +10,11 @@ from foldstate.sidecar.store.database import Database
 
 
 class Head(Struct, frozen=True, omit_defaults=True):
-    """`parent` is the session that this one was forked from. `window_to` is the last accepted round's time, where the
-    next signal's window begins; null before the first.
+    """`parent` is the session that this one was forked from.
+
+    The next signal's window begins where the last accepted round did: `window_to` is when that was, null before the
+    first, and `window_number` the number that the ledger's last event had then. The window's events are counted by
+    number, since a clock may be set back and two events may share an instant.
     """
 
     session: str
@@ -21,6 +24,7 @@ class Head(Struct, frozen=True, omit_defaults=True):
     locale: Language | None = None
     profile: Profile | None = None
     window_to: str | None = None
+    window_number: int = 0
 
 
 def create_head(database: Database, head: Head) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from filelock import FileLock, Timeout
 
-from foldstate.sidecar.store.errors import StoreUnavailable
+from foldstate.sidecar.store.errors import unavailable
 
 PRIVATE_FILE: Final = 0o600
 _POLL_S: Final = 0.02
@@ -27,13 +28,11 @@ class OwnerLock:
 
         :raises StoreUnavailable: where the lock's file cannot be made.
         """
-        try:
+        with unavailable(f"{self._path.name} cannot be locked"), suppress(Timeout):
             self._lock.acquire(timeout=max(wait_s, 0.0), poll_interval=_POLL_S)
-        except Timeout:
-            return False
-        except OSError as error:
-            raise StoreUnavailable(f"{self._path.name}: {error.strerror or error}") from error
-        return True
+        return self._lock.is_locked
 
     def release(self) -> None:
-        self._lock.release()
+        """:raises StoreUnavailable: where the system reports an error."""
+        with unavailable(f"{self._path.name} cannot be unlocked"):
+            self._lock.release()

@@ -1,8 +1,7 @@
 """The tables of format 1.
 
-`events.judged_by` is null while the event waits. `heard` is `heard_at` in microseconds since 1970, to compare by. What
-must stay cheap in a long session has a partial index, or a count kept by a trigger: the events that wait, those
-deferred, and those from outside in a window of time.
+`events.judged_by` is null while the event waits. What must stay cheap in a long session has a partial index, or a count
+kept by a trigger: the events that wait, those deferred, and those from outside after a number.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ FIRST: Final[tuple[str, ...]] = (
         n INTEGER PRIMARY KEY,
         id TEXT NOT NULL UNIQUE,
         channel TEXT NOT NULL,
-        heard INTEGER NOT NULL,
         heard_at TEXT NOT NULL,
         digest TEXT NOT NULL,
         body BLOB NOT NULL,
@@ -30,7 +28,7 @@ FIRST: Final[tuple[str, ...]] = (
     )""",
     "CREATE INDEX events_waiting ON events (n) WHERE judged_by IS NULL",
     "CREATE INDEX events_deferred ON events (n) WHERE deferred = 1",
-    "CREATE INDEX events_outside ON events (heard) WHERE channel <> 'reminder'",
+    "CREATE INDEX events_outside ON events (n) WHERE channel <> 'reminder'",
     "CREATE TABLE waiting_counts (channel TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID",
     """CREATE TRIGGER event_waits AFTER INSERT ON events WHEN NEW.judged_by IS NULL BEGIN
         INSERT INTO waiting_counts (channel, n) VALUES (NEW.channel, 1) ON CONFLICT (channel) DO UPDATE SET n = n + 1;

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import Final, TypeVar
 
 from foldstate.kernel.event import Event
 from foldstate.kernel.signal import Coverage
@@ -27,6 +27,7 @@ from foldstate.sidecar.store.errors import (
     StoreMissing,
     StoreNewer,
     StoreUnavailable,
+    unavailable,
 )
 from foldstate.sidecar.store.head import Head
 from foldstate.sidecar.store.intake_rows import EntryKey, IntakeRow
@@ -35,13 +36,15 @@ from foldstate.sidecar.store.migrations import MIGRATIONS, migrate, version_of
 from foldstate.sidecar.store.names import database_path, lock_path
 from foldstate.sidecar.store.soundness import check
 
+T = TypeVar("T")
+
 _PRIVATE_FOLDER: Final = 0o700
 
 
 class SessionStore:
     """An open session. As owner it reads and writes; `read_only`, while another process owns it, it only reads.
 
-    `moved_aside` is where a damaged file was put when this one was made in its place.
+    `moved_aside` is where a damaged or condemned file was put when this one was made in its place.
     """
 
     def __init__(self, database: Database, lock: OwnerLock | None, moved_aside: Path | None = None) -> None:
@@ -50,9 +53,11 @@ class SessionStore:
         self.moved_aside = moved_aside
 
     @classmethod
-    def open(cls, folder: Path, session: str, *, lock_wait_s: float) -> SessionStore:
+    def open(cls, folder: Path, session: str, *, lock_wait_s: float, condemned: bool = False) -> SessionStore:
         """Opens or makes the session's file in `folder` as its owner; read-only where the lock stays held elsewhere.
 
+        :param condemned: whoever reads the stored values found that they are of no use although the file is sound: the
+            owner sets it aside whole and begins afresh. One who only reads changes nothing.
         :raises StoreNewer: where a later version made the file, which is left alone.
         :raises StoreUnavailable: where the file or folder cannot be used, or the file is another session's.
         """
@@ -62,7 +67,7 @@ class SessionStore:
         if not lock.acquire(lock_wait_s):
             return cls(_open_for_reading(path, session), None)
         try:
-            database, moved_aside = _open_or_make(path, session)
+            database, moved_aside = _open_or_make(path, session, condemned=condemned)
         except BaseException:
             lock.release()
             raise
@@ -76,15 +81,25 @@ class SessionStore:
     def read_only(self) -> bool:
         return self._lock is None
 
+    @property
+    def damaged(self) -> bool:
+        """Whether a stored value that was read so far was not sound."""
+        return self._database.damaged
+
     def close(self) -> None:
-        """Ends the ownership. A file that showed damage is marked, so that the next owner checks all of it."""
-        try:
-            self._database.close()
-        finally:
+        """Ends the ownership. A file that showed damage is marked, so that the next owner checks all of it.
+
+        :raises StoreUnavailable: where the mark cannot be made; the file and the lock are let go of all the same.
+        """
+        with ExitStack() as last:
             if self._lock is not None:
-                if self._database.damaged:
-                    quarantine.mark_suspect(self.path)
-                self._lock.release()
+                last.callback(self._lock.release)
+                last.callback(self._mark)
+            last.callback(self._database.close)
+
+    def _mark(self) -> None:
+        if self.damaged:
+            quarantine.mark_suspect(self.path)
 
     def __enter__(self) -> SessionStore:
         return self
@@ -102,10 +117,17 @@ class SessionStore:
         """A part of a transaction that is undone alone where it raises."""
         return self._database.savepoint()
 
+    def decode(self, body: bytes, kind: type[T]) -> T:
+        """A value that was stored as bytes whose meaning the store doesn't know (intake's state).
+
+        :raises StoreDamaged: where the bytes are none of that kind; the store counts as damaged from then on.
+        """
+        return self._database.decode(body, kind)
+
     def load_head(self) -> Head:
         head = heads.load_head(self._database)
         if head is None:
-            raise StoreDamaged(self.path, "its head is gone")
+            raise self._database.damage("its head is gone")
         return head
 
     def save_head(self, head: Head) -> None:
@@ -156,8 +178,11 @@ class SessionStore:
     def deferred(self, limit: int) -> list[Event]:
         return events.deferred(self._database, limit)
 
-    def count_events_between(self, start: str | None, to: str) -> int:
-        return events.count_events_between(self._database, start, to)
+    def last_event_number(self) -> int:
+        return events.last_event_number(self._database)
+
+    def count_outside_after(self, number: int) -> int:
+        return events.count_outside_after(self._database, number)
 
     def item_events(self, item: str, limit: int = 100) -> list[Event]:
         return events.item_events(self._database, item, limit)
@@ -189,12 +214,15 @@ class SessionStore:
     def coverage(self) -> dict[str, Coverage]:
         return coverage_rows.coverage(self._database)
 
-    def set_coverage(self, channel: str, status: Heard, since: str) -> None:
-        coverage_rows.set_coverage(self._database, channel, status, since)
+    def set_coverage(self, channel: str, status: Heard, since: str) -> Coverage:
+        return coverage_rows.set_coverage(self._database, channel, status, since)
 
 
 def open_reader(folder: Path, session: str) -> SessionStore:
-    """Opens the session's file to read, beside whoever owns it; needs no lock and changes nothing.
+    """Opens the session's file to read, beside whoever owns it, without the lock.
+
+    Nothing that is recorded changes. SQLite makes the `-wal` and `-shm` files beside it where they are not there, and
+    a reader leaves them; so it needs leave to write in the folder.
 
     :raises StoreMissing: where there is no such file.
     :raises StoreNewer: where a later version made it.
@@ -204,8 +232,9 @@ def open_reader(folder: Path, session: str) -> SessionStore:
 
 
 def _open_for_reading(path: Path, session: str) -> Database:
-    if not path.exists():
-        raise StoreMissing(path)
+    with unavailable(f"{path.name} cannot be looked at"):
+        if not path.exists():
+            raise StoreMissing(path)
     database = Database(path, read_only=True)
     try:
         version = version_of(database)
@@ -214,48 +243,54 @@ def _open_for_reading(path: Path, session: str) -> Database:
             raise StoreUnavailable(
                 f"{path.name} has an older format; open it once with the sidecar to bring it up to date"
             )
-        _refuse_another(database, session)
+        head = heads.load_head(database)
+        if head is None:
+            raise StoreUnavailable(f"{path.name} is just being made; try again")
+        _refuse_another(path, head, session)
     except BaseException:
         database.close()
         raise
     return database
 
 
-def _open_or_make(path: Path, session: str) -> tuple[Database, Path | None]:
-    """The owner's way in: a later version's file is refused unread, a damaged one set aside, a missing one made."""
-    moved_aside: Path | None = None
-    try:
-        _inspect(path)
-    except StoreDamaged:
-        moved_aside = quarantine.set_aside(path)
+def _open_or_make(path: Path, session: str, *, condemned: bool) -> tuple[Database, Path | None]:
+    """The owner's way in: a later version's file is refused unread and another session's left alone, a damaged or
+    condemned one set aside, a missing one made.
+    """
+    with unavailable(f"{path.name} cannot be looked at"):
+        found = path.exists() and path.stat().st_size > 0
+    aside = found and (not _is_sound(path, session) or condemned)
+    moved_aside = quarantine.set_aside(path) if aside else None
     _make_private(path)
     database = Database(path, read_only=False)
     try:
         migrate(database)
         with database.transaction():
             heads.create_head(database, Head(session))
-        _refuse_another(database, session)
+        quarantine.clear_suspect(path)
     except BaseException:
         database.close()
         raise
-    quarantine.clear_suspect(path)
     return database, moved_aside
 
 
-def _inspect(path: Path) -> None:
+def _is_sound(path: Path, session: str) -> bool:
     """Looks at the file without changing a byte of it.
 
-    :raises StoreNewer: :raises StoreDamaged:
+    :raises StoreNewer: where a later version made it.
+    :raises StoreUnavailable: where it cannot be read now, or is another session's.
     """
-    if not path.exists() or path.stat().st_size == 0:
-        return
-    database = Database(path, read_only=True)
     try:
-        version = version_of(database)
-        _refuse_newer(path, version)
-        check(database, whole=quarantine.is_suspect(path), empty=version == 0)
-    finally:
-        database.close()
+        with closing(Database(path, read_only=True)) as database:
+            version = version_of(database)
+            _refuse_newer(path, version)
+            check(database, whole=quarantine.is_suspect(path), empty=version == 0)
+            head = heads.load_head(database) if version > 0 else None
+            if head is not None:
+                _refuse_another(path, head, session)
+    except StoreDamaged:
+        return False
+    return True
 
 
 def _refuse_newer(path: Path, version: int) -> None:
@@ -263,26 +298,19 @@ def _refuse_newer(path: Path, version: int) -> None:
         raise StoreNewer(path, version, len(MIGRATIONS))
 
 
-def _refuse_another(database: Database, session: str) -> None:
-    head = heads.load_head(database)
-    if head is None:
-        raise StoreUnavailable(f"{database.path.name} is just being made; try again")
+def _refuse_another(path: Path, head: Head, session: str) -> None:
     if head.session != session:
-        raise StoreUnavailable(f"{database.path.name} holds session {head.session!r}, not {session!r}; move it away")
+        raise StoreUnavailable(f"{path.name} holds session {head.session!r}, not {session!r}; move it away")
 
 
 def _make_folder(folder: Path) -> None:
-    try:
+    with unavailable(f"the folder {folder.name} cannot be made"):
         folder.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
         folder.chmod(_PRIVATE_FOLDER)
-    except OSError as error:
-        raise StoreUnavailable(f"the folder {folder.name} cannot be made: {error.strerror or error}") from error
 
 
 def _make_private(path: Path) -> None:
     """Makes the file, if need be, for its owner alone; SQLite gives its WAL the same mode, whatever the umask."""
-    try:
+    with unavailable(f"{path.name} cannot be made"):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE))
         path.chmod(PRIVATE_FILE)
-    except OSError as error:
-        raise StoreUnavailable(f"{path.name} cannot be made: {error.strerror or error}") from error

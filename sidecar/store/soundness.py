@@ -6,9 +6,12 @@ from typing import Final
 
 from foldstate.kernel.event import Event
 from foldstate.kernel.verdict import Record
+from foldstate.sidecar.store.coverage_rows import coverage
 from foldstate.sidecar.store.database import Database
 from foldstate.sidecar.store.errors import StoreDamaged
+from foldstate.sidecar.store.events import waiting_summary
 from foldstate.sidecar.store.head import load_head
+from foldstate.sidecar.store.intake_rows import load_intake, skips
 from foldstate.sidecar.store.state_rows import load_state
 
 _READ_AT_OPENING: Final = ("head", "items", "annotations", "intake", "coverage")
@@ -17,6 +20,8 @@ _READ_AT_OPENING: Final = ("head", "items", "annotations", "intake", "coverage")
 
 def check(database: Database, *, whole: bool, empty: bool) -> None:
     """Checks what an opening reads, or with `whole` everything to the last stored value.
+
+    Of intake's state only that it is a JSON object can be told here; intake judges the rest of it (`decode`).
 
     :param empty: the file has no format yet, so it must have no tables either.
     :raises StoreDamaged: where something is not sound.
@@ -33,8 +38,13 @@ def check(database: Database, *, whole: bool, empty: bool) -> None:
         if verdict != ("ok",):
             raise StoreDamaged(database.path, "nothing was found" if verdict is None else verdict[0])
     load_head(database)
+    load_state(database)
+    coverage(database)
+    if (intake := load_intake(database)) is not None:
+        database.decode(intake.state, dict[str, object])
     if whole:
-        load_state(database)
+        waiting_summary(database)
+        skips(database)
         for (body,) in database.all(tuple[bytes], "SELECT body FROM events"):
             database.decode(body, Event)
         for (body,) in database.all(tuple[bytes], "SELECT body FROM batches"):

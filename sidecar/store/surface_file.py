@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct, json
 
-from foldstate.sidecar.store.errors import StoreUnavailable
+from foldstate.sidecar.store.errors import unavailable
 from foldstate.sidecar.store.lock import PRIVATE_FILE
 
 
@@ -26,7 +26,7 @@ def write_surface(path: Path, session: str, revision: int, text: str, tokens: in
     :raises StoreUnavailable: where it cannot be written; the old content stays.
     """
     fresh = path.with_name(f"{path.name}.new")
-    try:
+    with unavailable(f"{path.name} cannot be written"):
         handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
         with open(handle, "wb") as file:  # noqa: PTH123  the mode must be set before the first byte
             file.write(json.encode(SurfaceFile(session, revision, text, tokens)))
@@ -35,8 +35,6 @@ def write_surface(path: Path, session: str, revision: int, text: str, tokens: in
         fresh.chmod(PRIVATE_FILE)
         fresh.replace(path)
         _sync_folder(path.parent)
-    except OSError as error:
-        raise StoreUnavailable(f"{path.name} cannot be written: {error.strerror or error}") from error
 
 
 def _sync_folder(folder: Path) -> None:

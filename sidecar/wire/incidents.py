@@ -17,10 +17,9 @@ _log: Final = logging.getLogger(__name__)
 
 
 class Incidents:
-    """Counts incidents and keeps the newest. One belongs to a process; not for use from other threads."""
+    """Keeps the newest incidents. One belongs to a process; not for use from other threads."""
 
     def __init__(self) -> None:
-        self.count = 0
         self._newest: deque[Incident] = deque(maxlen=KEPT)
 
     @property
@@ -31,7 +30,6 @@ class Incidents:
     def record(self, where: str, error: BaseException) -> str:
         """Logs the error with its traceback and returns the reference under which the log has it."""
         reference = uuid.uuid4().hex[:12]
-        self.count += 1
         at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         self._newest.append(Incident(reference, at, where, type(error).__name__))
         _log.error("unexpected error in %s", where, exc_info=error, extra={"reference": reference})

@@ -64,10 +64,6 @@ class FrameWriter:
     def full(self) -> bool:
         return self._was_full
 
-    @property
-    def gone(self) -> bool:
-        return self._gone
-
     def start(self, sink: Sink) -> None:
         self._sink = sink
         self._pump()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 from tests.support.answers import Answer, Call, Reply, Scene, Script, play
 from tests.support.driver import final_log
@@ -17,6 +18,7 @@ from tests.support.sidecars import sidecars, wait_for_sidecar
 
 TASK = "Look at three files."
 WORDS = "All three are missing."
+MOMENT_S = 4.0
 
 
 def reads(number: int) -> Reply:
@@ -67,3 +69,22 @@ def test_a_sidecar_killed_again_and_again_leaves_the_hosts_run_whole(home: HostH
 
     model.script = Script(main=main, editor=edit)
     assert home.run(TASK).answer() == WORDS
+
+
+def test_a_sidecar_that_stops_answering_in_the_middle_of_a_turn_holds_the_host_for_a_moment_at_most(
+    home: HostHome, model: ScriptedModel
+) -> None:
+    steps = play(Scene(TASK, (reads(1), reads(2), reads(3), Reply(WORDS))))
+    answered: list[float] = []
+
+    def main(request: Request) -> Answer:
+        if len(request.messages) == 3:
+            os.kill(wait_for_sidecar(home), signal.SIGSTOP)
+        answered.append(time.monotonic())
+        return steps(request)
+
+    model.script = Script(main=main, editor=edit)
+    running = home.start(TASK)
+    assert running.finish().answer() == WORDS
+    assert time.monotonic() - answered[-1] < MOMENT_S
+    assert home.left(within_s=1.0) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import sys
 from collections.abc import Callable
 
@@ -19,9 +18,9 @@ from tests.support.model import ScriptedModel
 TASK = "Look at one file."
 WORDS = "It is missing."
 READS = Call("read", {"file_path": "/nowhere/at-all.txt"})
-ROUNDS = 4
-NOISE_S = 0.4
-"""Medians of the bare host's own runs lay up to 0.3 s apart while the machine's two cores had other work."""
+ROUNDS = 5
+NOISE_S = 0.35
+"""The least that is taken for noise; on a busy machine it is how far the bare host's own runs lie apart."""
 HARMS = ("that hangs", "that isn't installed", "that can't start")
 
 
@@ -65,10 +64,11 @@ def measured(template: HostHome, tmp_path_factory: pytest.TempPathFactory) -> Me
             harm(home)
         usual: list[Run] = []
         harmed: dict[str, list[Run]] = {name: [] for name in homes}
+        turns = [(bare, usual), *((home, harmed[name]) for name, home in homes.items())]
         for _ in range(ROUNDS):
-            usual.append(bare.run(TASK))
-            for name, home in homes.items():
-                harmed[name].append(home.run(TASK))
+            for home, runs in turns:
+                runs.append(home.run(TASK))
+            turns = [*turns[1:], turns[0]]  # nobody always comes after the same one
         shown = [block for request in model.record.requests("main") for block in blocks(request)]
         left = [process.words for home in homes.values() for process in home.left()]
         return Measured(usual, harmed, shown, left)
@@ -79,10 +79,11 @@ def test_the_hosts_run_is_what_it_is_without_the_plugin_with_a_sidecar(measured:
     runs = measured.harmed[harm]
     assert {run.answer() for run in runs} == {run.answer() for run in measured.usual} == {WORDS}
     assert {run.stderr for run in runs} == {run.stderr for run in measured.usual}
-    usual = statistics.median(run.seconds for run in measured.usual)
-    took = statistics.median(run.seconds for run in runs)
-    print(f"without the plugin {usual:.2f} s, with a sidecar {harm} {took:.2f} s")
-    assert took < usual + NOISE_S
+    usual = sorted(run.seconds for run in measured.usual)
+    took = min(run.seconds for run in runs)
+    noise = max(NOISE_S, usual[-1] - usual[0])
+    print(f"without the plugin {usual[0]:.2f} s to {usual[-1]:.2f} s, with a sidecar {harm} {took:.2f} s")
+    assert took < usual[0] + noise
 
 
 def test_without_a_sidecar_no_state_is_made_up_and_nothing_is_left(measured: Measured) -> None:

@@ -39,7 +39,7 @@ def test_nothing_that_waits_calls_nobody() -> None:
 
 def test_a_call_comes_when_the_turn_ended_and_3_seconds_are_quiet() -> None:
     assert decide(1) == WaitUntil(at(3))
-    assert decide(3) == Call(("events",))
+    assert decide(3) == Call(("events",), at(3))
 
 
 def test_quiet_counts_from_whatever_was_heard_last() -> None:
@@ -49,17 +49,17 @@ def test_quiet_counts_from_whatever_was_heard_last() -> None:
 
 def test_an_open_turn_holds_the_call_until_patience_ends() -> None:
     assert decide(60, turn_open=True) == WaitUntil(at(120))
-    assert decide(120, turn_open=True) == Call(("events",))
+    assert decide(120, turn_open=True) == Call(("events",), at(120))
 
 
 def test_patience_ends_though_it_is_never_quiet() -> None:
     assert decide(119, Waiting(9, at(0), at(118)), quiet_since=118) == WaitUntil(at(120))
-    assert decide(120, Waiting(9, at(0), at(119)), quiet_since=119) == Call(("events",))
+    assert decide(120, Waiting(9, at(0), at(119)), quiet_since=119) == Call(("events",), at(120))
 
 
 def test_what_is_urgent_calls_at_once_and_says_why() -> None:
     urgent = Waiting(2, at(0), at(0), ("approval", "question"))
-    assert decide(0, urgent, turn_open=True) == Call(("approval", "question"))
+    assert decide(5, urgent, turn_open=True) == Call(("approval", "question"), at(0))
 
 
 @pytest.mark.parametrize("urgent", [(), ("feedback",)])
@@ -74,7 +74,11 @@ def test_a_back_off_is_waited_for(urgent: tuple[()]) -> None:
 
 
 def test_a_time_ahead_of_now_holds_nothing_up() -> None:
-    assert decide(10, Waiting(1, at(5000), at(5000)), quiet_since=6000) == Call(("events",))
+    assert decide(10, Waiting(1, at(5000), at(5000)), quiet_since=6000) == Call(("events",), at(10))
+
+
+def test_a_call_says_since_when_it_has_been_due() -> None:
+    assert decide(500) == Call(("events",), at(3))
 
 
 def test_quiet_that_was_never_measured_counts_from_the_last_event() -> None:

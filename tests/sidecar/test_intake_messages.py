@@ -141,12 +141,28 @@ def test_a_text_over_64_kib_is_cut_on_a_code_point_and_says_so() -> None:
     assert (short.cut, short.length, len(short.text)) == (None, None, 21_845)
 
 
-def test_a_cut_answer_of_a_turn_that_failed_says_the_length_of_the_whole() -> None:
+@pytest.mark.parametrize("words", ["x" * 70_000, "界" * 30_000, "x" * (64 * 1024 - 1), "short"])
+def test_what_is_told_of_a_turn_that_failed_has_the_length_and_digest_of_the_whole(words: str) -> None:
     log = Fold()
     log.say("turn/start", {"turn": 1})
-    log.say("assistant/message", assistant("x" * 70_000))
-    (event,) = log.say("turn/end", end("interrupted"))
-    assert (event.cut, event.length) == (True, 70_000 + len("Turn ended: interrupted\n"))
+    log.say("assistant/message", assistant(words))
+    taken = fold(log.state, SESSION, Entry(9, T, "turn/end", end("interrupted")))
+    (event,) = taken.events
+    whole = f"Turn ended: interrupted\n{words}"
+    assert whole.startswith(event.text)
+    assert (event.text == whole) == (event.cut is None)
+    assert event.length == (len(whole) if event.cut else None)
+    assert taken.digests == {event.id: sha256(whole.encode()).hexdigest()}
+
+
+def test_a_cut_answer_of_a_turn_that_completed_has_the_length_and_digest_of_the_whole() -> None:
+    whole = "界" * 30_000
+    log = Fold()
+    log.say("assistant/message", assistant(whole))
+    taken = fold(log.state, SESSION, Entry(9, T, "turn/end", end()))
+    (event,) = taken.events
+    assert (event.cut, event.length) == (True, 30_000)
+    assert taken.digests == {event.id: sha256(whole.encode()).hexdigest()}
 
 
 def test_half_a_character_is_replaced_and_breaks_nothing() -> None:

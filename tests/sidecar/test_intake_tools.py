@@ -171,6 +171,26 @@ def test_a_shortened_copy_that_a_compaction_logs_is_no_second_failure() -> None:
     assert turn.skipped["tool/result:copy"] == 3
 
 
+def test_a_turn_number_that_the_host_uses_again_after_a_kill_does_not_make_its_failures_copies() -> None:
+    log = Fold()
+
+    def failing_turn(number: int, call_id: str, text: str) -> list[str]:
+        log.say("turn/start", {"turn": number})
+        log.say("tool/call", call("bash", call_id, turn=number))
+        log.say("tool/result", result(call_id, text, turn=number))
+        return [one.text for one in log.say("turn/end", end(turn=number))]
+
+    assert failing_turn(1, "c-1", MISSING) == [f"bash failed\n{MISSING}"]
+    assert failing_turn(2, "c-2", "lost\n[exit code: 2]") == ["bash failed\nlost\n[exit code: 2]"]
+    # The host wrote none of the two turns, was killed, and begins to count anew.
+    assert failing_turn(1, "c-1", MISSING) == [f"bash failed\n{MISSING}"]
+    assert len({one.id for one in log.events}) == 3
+    log.say("turn/start", {"turn": 2})
+    log.say("tool/result", result("c-1", "[pruned]\n[exit code: 1]"))
+    assert log.say("turn/end", end(turn=2)) == []
+    assert log.skipped["tool/result:copy"] == 1
+
+
 def test_failures_come_before_the_words_of_the_turn_that_met_them() -> None:
     turn = Turn()
     turn.run("bash", MISSING)

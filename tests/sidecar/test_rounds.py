@@ -90,7 +90,7 @@ async def test_an_editor_refused_three_times_is_left_alone_for_five_seconds_and_
         await client.notification("state/changed")
         assert await titles(client) == ["Ship the release"]
         healthy = await ask(client, "health/get", {})
-        assert healthy["rounds"] == {"accepted": 1, "rejected": 3, "failed": 0, "skipped": 0}
+        assert healthy["rounds"] == {"accepted": 1, "rejected": 3, "failed": 1, "skipped": 0}
         assert healthy["pending_events"] == 0
 
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import shutil
+import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import cast
 
@@ -294,3 +298,201 @@ def held(client: WireClient) -> set[Path]:
     """The session files that the process has open."""
     links = Path(f"/proc/{client.process.pid}/fd").iterdir()
     return {file for file in (link.readlink() for link in links) if file.suffix == ".sqlite"}
+
+
+async def test_reads_beside_closing_and_opening_never_bring_the_process_down(tmp_path: Path) -> None:
+    async with started() as client:
+        await opened(client, tmp_path)
+        for number in range(12):
+            await send(client, turn(number * 4, "Ship it", "Yes.", number + 1), after=number * 4 - 1)
+            await judged(client)
+        for _ in range(20):
+            asked = [await client.send("state/get", {"session": "s", "revision": 1}) for _ in range(3)]
+            asked.append(await client.send("session/close", {"session": "s"}))
+            asked.append(await client.send("session/open", {"session": "s"}))
+            for request in asked:
+                try:
+                    await client.result(request)
+                except Fault as fault:
+                    assert fault.code == -32011
+
+
+async def test_skipped_entries_are_counted_once_though_the_log_is_sent_again(tmp_path: Path) -> None:
+    async with started() as client:
+        await opened(client, tmp_path)
+        params: Object = {"session": "s", "after": -1, "through": 5, "events": [], "skipped": {"step/start": 5}}
+        await client.request("session/events", params)
+        await client.request("session/events", params)
+        await client.request("session/events", {**params, "after": 5, "through": 9, "skipped": {"step/start": 4}})
+        assert (await ask(client, "health/get", {}))["skipped"] == {"step/start": 9}
+
+
+async def test_every_event_is_in_one_signals_window_also_where_the_clock_was_set_back(tmp_path: Path) -> None:
+    async def received(client: WireClient, cursor: int) -> list[Json]:
+        await send(client, [said(cursor, "Ship it")], after=cursor - 1)
+        begun = cast(Object, (await ask(client, "round/begin", {"session": "s"}))["round"])
+        answer: Object = {"session": "s", "batch_id": begun["batch_id"], "output": take_all(begun)}
+        await client.request("round/submit", answer)
+        signal = cast(Object, begun["signal"])
+        return [signal["received"], cast(Object, signal["window"])["from"], cast(Object, signal["window"])["to"]]
+
+    async with started() as client:
+        await opened(client, tmp_path)
+        await ask(client, "clock/set", {"now": at(3600)})
+        assert await received(client, 0) == [1, None, at(3600)]
+        assert await received(client, 1) == [1, at(3600), at(3600)]
+    async with started() as client:
+        await opened(client, tmp_path)
+        assert await received(client, 2) == [1, at(3600), at(3600)]
+
+
+async def test_a_later_check_changes_nothing_of_what_an_earlier_revision_left(tmp_path: Path) -> None:
+    async with started() as client:
+        await opened(client, tmp_path)
+        await send(client, turn(0, "First wish", "Yes."))
+        await judged(client)
+        first = await ask(client, "state/get", {"session": "s", "revision": 1})
+        await ask(client, "clock/set", {"now": at(60)})
+        nothing: Json = {"declarations": [], "acknowledges": []}
+        checked: Object = {"session": "s", "batch_id": "c", "now": at(60), "batch": nothing}
+        assert cast(Object, (await ask(client, "batch/submit", checked))["receipt"])["result"] == "checked"
+        assert await ask(client, "state/get", {"session": "s", "revision": 1}) == first
+        assert (await ask(client, "state/get", {"session": "s"}))["last_checked_at"] == at(60)
+
+
+async def test_a_file_that_is_damaged_while_it_is_open_is_set_aside_when_the_session_is_opened_again(
+    tmp_path: Path,
+) -> None:
+    async with started() as client:
+        await opened(client, tmp_path)
+        words: list[Json] = [said(seq, f"{seq} " + "And now? " * 300) for seq in range(300)]
+        await send(client, words)  # more than the cache holds, so that it is read from the file again
+        path = database_path(tmp_path / "sessions", "s")
+        for file in (path, path.with_name(f"{path.name}-wal")):
+            spoil(file)
+        with pytest.raises(Fault) as unreadable:
+            await waiting(client)
+        assert unreadable.value.code == -32013
+        again = await ask(client, "session/open", {"session": "s"})
+        assert [one["code"] for one in rows(again["degraded"])] == ["damaged"]
+        await send(client, turn(0, "Ship it", "Yes."))
+        assert (await ask(client, "health/get", {}))["pending_events"] == 2
+
+
+def spoil(file: Path) -> None:
+    """Overwrites all of a file but the beginning that names its kind."""
+    size = file.stat().st_size
+    with file.open("r+b") as handle:
+        handle.seek(4096)
+        handle.write(b"\xff" * max(0, size - 4096))
+
+
+async def test_what_intake_remembers_may_be_unreadable_and_the_session_still_opens(tmp_path: Path) -> None:
+    async with started() as client:
+        await opened(client, tmp_path)
+        await send(client, turn(0, "Ship it", "Yes."))
+    with closing(sqlite3.connect(database_path(tmp_path / "sessions", "s"))) as other:
+        other.execute("UPDATE intake SET state = ?", (b'{"version": 7}',))
+        other.commit()
+    async with started() as client:
+        again = await opened(client, tmp_path)
+        assert [one["code"] for one in rows(again["degraded"])] == ["damaged"]
+        await send(client, turn(0, "Ship it", "Yes."))
+
+
+async def test_a_folder_that_is_taken_away_harms_no_other_session_and_the_process_lives(tmp_path: Path) -> None:
+    async with started() as client:
+        await opened(client, tmp_path)
+        await client.request("session/open", {"session": "t"})
+        await send(client, turn(0, "Ship it", "Yes."))
+        shutil.rmtree(tmp_path / "sessions")
+        with suppress(Fault):
+            await client.request("session/close", {"session": "s"})
+        assert (await ask(client, "health/get", {}))["sessions_open"] == 1
+        await client.request("session/close", {"session": "t"})
+        assert (await ask(client, "session/open", {"session": "s"}))["cursor"] == -1
+
+
+async def test_sessions_whose_files_are_put_away_still_count(tmp_path: Path) -> None:
+    async with started() as client:
+        await opened(client, tmp_path)
+        for number in range(OPEN_LIMIT + 8):
+            await client.request("session/open", {"session": f"s-{number}"})
+            await send(client, [said(0, "Ship it"), entry(1, "novel/thing", {})], session=f"s-{number}")
+        health = await ask(client, "health/get", {})
+        assert (health["pending_events"], health["skipped"]) == (OPEN_LIMIT + 8, {"novel/thing": OPEN_LIMIT + 8})
+
+
+async def test_rounds_that_were_forgotten_hold_no_file_open_for_ever(tmp_path: Path) -> None:
+    async with started() as client:
+        await opened(client, tmp_path)
+        for number in range(OPEN_LIMIT + 8):
+            await client.request("session/open", {"session": f"s-{number}"})
+            await client.request("round/begin", {"session": f"s-{number}"})
+        await ask(client, "clock/set", {"now": at(3600)})
+        await client.request("session/open", {"session": "one-more"})
+        assert len(held(client)) <= OPEN_LIMIT
+
+
+async def test_an_opening_whose_asker_went_away_locks_nobody_out(tmp_path: Path) -> None:
+    async with started() as client:
+        await opened(client, tmp_path)
+        for number in range(30):
+            name = f"s-{number}"
+            opening = await client.send("session/open", {"session": name})
+            await client.cancel(opening)
+            with suppress(Fault):
+                await client.result(opening)
+            assert (await ask(client, "session/open", {"session": name}))["read_only"] is False
+
+
+async def test_the_surfaces_file_is_written_as_soon_as_it_can_be(tmp_path: Path) -> None:
+    async with started() as client:
+        await opened(client, tmp_path)
+        path = surface_path(tmp_path / "sessions", "s")
+        path.unlink()
+        path.mkdir()
+        await send(client, turn(0, "Ship it", "Yes."))
+        await judged(client)
+        path.rmdir()
+        await send(client, [said(4, "And now?")], after=3)
+        assert json.loads(path.read_text())["revision"] == 1
+
+
+async def test_a_grandchilds_facts_reach_the_root_whichever_of_its_parents_is_told_first(tmp_path: Path) -> None:
+    async with started() as client:
+        await opened(client, tmp_path)
+        await client.request("session/open", {"session": "gc", "origin": "subagent", "parent": "c"})
+        await client.request("session/open", {"session": "c", "origin": "subagent", "parent": "s"})
+        await client.request("subagent/started", {"session": "c", "child": "gc", "run": "r", "at": BEGAN})
+        assert len(await waiting(client)) == 1
+        await client.request("session/close", {"session": "gc"})
+
+
+async def test_a_reader_sees_what_the_owner_has_written_since(tmp_path: Path) -> None:
+    async with started() as owner, started() as reader:
+        await opened(owner, tmp_path)
+        await opened(reader, tmp_path)
+        await send(owner, turn(0, "Ship it", "Yes."))
+        await judged(owner)
+        state = await ask(reader, "state/get", {"session": "s"})
+        assert [item["title"] for item in rows(cast(Object, state["root"])["items"])] == ["Ship it"]
+
+
+async def test_after_shutdown_nothing_is_opened_any_more(tmp_path: Path) -> None:
+    async with started() as client:
+        await opened(client, tmp_path)
+        await client.request("shutdown")
+        with pytest.raises(Fault) as refused:
+            await client.request("session/open", {"session": "t"})
+        assert refused.value.code == -32600
+
+
+@pytest.mark.parametrize("channel", ["User", "user ", "us\u200ber", "a\nb", ""])
+async def test_no_posted_channel_looks_like_another(channel: str, tmp_path: Path) -> None:
+    mail: Object = {"channel": channel, "from": "x", "at": BEGAN, "text": "Two papers are missing."}
+    async with started() as client:
+        await opened(client, tmp_path)
+        with pytest.raises(Fault) as refused:
+            await client.request("event/post", {"session": "s", "event": mail})
+        assert refused.value.code == -32602

@@ -25,7 +25,7 @@ def test_a_new_session_has_an_empty_state_and_a_head_with_nothing_but_its_id(sto
 
 
 def test_the_head_comes_back_as_it_was_saved_and_leaves_the_state_alone(store: SessionStore) -> None:
-    head = Head(SESSION, "A title", "/home/user/ws", "session-0", "zh", Profile(purpose="ship"), NOON)
+    head = Head(SESSION, "A title", "/home/user/ws", "session-0", "zh", Profile(purpose="ship"), NOON, 7)
     with store.transaction():
         store.save_batch(record("b-1", 1), state(1), frozenset())
         store.save_head(head)

@@ -100,14 +100,20 @@ def test_a_transaction_that_raises_changes_nothing(store: SessionStore) -> None:
     assert store.skips() == {}
 
 
-def test_a_window_counts_what_was_heard_in_it_from_outside_at_whatever_offset(store: SessionStore) -> None:
-    add(store, event("before"), heard_at=at(0))
-    add(store, event("inside"), event("ours", "reminder"), heard_at="2026-05-01T20:00:05+08:00")
-    add(store, event("edge"), heard_at=at(10))
-    add(store, event("after"), heard_at="2026-05-01T12:00:10.000001Z")
-    assert store.count_events_between(at(0), at(10)) == 2
-    assert store.count_events_between(None, at(10)) == 3
-    assert store.count_events_between(at(10), at(10)) == 0
+def test_a_window_counts_what_came_from_outside_after_a_number_whatever_the_clock_said(store: SessionStore) -> None:
+    assert (store.last_event_number(), store.count_outside_after(0)) == (0, 0)
+    add(store, event("before"), heard_at=at(10))
+    begun = store.last_event_number()
+    assert begun == 1
+    assert store.count_outside_after(begun) == 0
+    add(store, event("ours", "reminder"), event("same instant"), heard_at=at(10))
+    add(store, event("clock set back"), heard_at=at(0))
+    assert store.last_event_number() == 4
+    assert store.count_outside_after(begun) == 2
+    assert store.count_outside_after(0) == 3
+    assert store.count_outside_after(store.last_event_number()) == 0
+    add(store, event("before"))
+    assert store.last_event_number() == 4
 
 
 def test_a_time_without_an_offset_is_refused_and_nothing_kept(store: SessionStore) -> None:
@@ -175,10 +181,10 @@ def test_skips_add_up_by_kind(store: SessionStore) -> None:
 
 def test_coverage_keeps_the_time_since_when_a_channel_stands_as_it_does(store: SessionStore) -> None:
     with store.transaction():
-        store.set_coverage("user", "ok", at(0))
-        store.set_coverage("user", "ok", at(5))
-        store.set_coverage("tool", "ok", at(0))
-        store.set_coverage("tool", "unknown", at(7))
+        assert store.set_coverage("user", "ok", at(0)) == Coverage("ok", at(0))
+        assert store.set_coverage("user", "ok", at(5)) == Coverage("ok", at(0))
+        assert store.set_coverage("tool", "ok", at(0)) == Coverage("ok", at(0))
+        assert store.set_coverage("tool", "unknown", at(7)) == Coverage("unknown", at(7))
     assert store.coverage() == {"user": Coverage("ok", at(0)), "tool": Coverage("unknown", at(7))}
 
 
@@ -214,6 +220,7 @@ def steps(folder: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> dict[st
         "summary": lambda store: store.waiting_summary(),
         "waiting": lambda store: store.waiting(40, exclude={"w-1"}),
         "deferred": lambda store: store.deferred(20),
+        "window": lambda store: store.count_outside_after(store.last_event_number() - 20),
         "add": lambda store: store.add_event(event("new"), digest="d", heard_at=NOON),
         "judge": lambda store: store.judge_events(["new", "w-2"], "b-new"),
         "dispose": lambda store: store.save_batch(

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import signal
 import sqlite3
 import stat
@@ -12,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from foldstate.kernel.state import Item
 from foldstate.sidecar.store.database import Database
 from foldstate.sidecar.store.errors import (
     StoreDamaged,
@@ -20,6 +23,7 @@ from foldstate.sidecar.store.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
+from foldstate.sidecar.store.head import Head
 from foldstate.sidecar.store.migrations import MIGRATIONS, Migration, migrate, version_of
 from foldstate.sidecar.store.names import database_path, lock_path
 from foldstate.sidecar.store.session_store import SessionStore, open_reader
@@ -240,6 +244,160 @@ def test_a_stored_value_that_cannot_be_read_counts_as_damage(tmp_path: Path) -> 
     with opened(tmp_path) as store, pytest.raises(StoreDamaged):
         store.event("e-7")
     with opened(tmp_path) as store:
+        assert store.moved_aside is not None
+
+
+def rewrite(path: Path, sql: str) -> None:
+    """Changes the file's rows as no program of ours would."""
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE head SET body = x'7b'",
+        "UPDATE head SET body = CAST('[]' AS BLOB)",
+        "UPDATE head SET revision = 'many'",
+        "INSERT INTO intake (only_one, cursor, state) VALUES (1, 3, x'7b7d7d')",
+        "INSERT INTO intake (only_one, cursor, state) VALUES (1, 3, CAST('\"text\"' AS BLOB))",
+        "INSERT INTO intake (only_one, cursor, state) VALUES (1, 3, x'7b22ff223a317d')",
+        "INSERT INTO intake (only_one, cursor, state) VALUES (1, 3, CAST('{\"a\":' || "
+        "replace(hex(zeroblob(9999)), '0', '[') AS BLOB))",
+        "INSERT INTO coverage (channel, status, since) VALUES ('user', 'perhaps', 'now')",
+    ],
+)
+def test_rows_that_every_opening_reads_are_looked_at_before_they_lock_anyone_out(tmp_path: Path, sql: str) -> None:
+    path = full(tmp_path)
+    rewrite(path, sql)
+    with opened(tmp_path) as store:
+        assert store.moved_aside is not None
+        assert (store.load_head(), store.load_intake(), store.coverage()) == (Head(SESSION), None, {})
+    with opened(tmp_path) as store:
+        assert store.moved_aside is None
+
+
+def test_a_value_that_only_its_owner_can_judge_is_decoded_as_damage_too(tmp_path: Path) -> None:
+    with opened(tmp_path) as store, store.transaction():
+        store.save_intake(3, None, b'{"turn":"the third"}')
+    with opened(tmp_path) as store:
+        row = store.load_intake()
+        assert row is not None
+        assert store.decode(row.state, dict) == {"turn": "the third"}
+        sound = store.damaged
+        with pytest.raises(StoreDamaged, match="Item"):
+            store.decode(row.state, Item)
+        assert (sound, store.damaged) == (False, True)
+        mark = store.path.with_suffix(".suspect")
+        assert not mark.exists()
+    assert mark.exists()
+
+
+def test_a_condemned_file_is_set_aside_whole_and_a_fresh_one_made(tmp_path: Path) -> None:
+    path = full(tmp_path)
+    before = path.read_bytes()
+    with SessionStore.open(tmp_path, SESSION, lock_wait_s=0, condemned=True) as store:
+        assert store.moved_aside is not None
+        assert store.moved_aside.read_bytes() == before
+        assert (store.load_state().items, store.waiting(10)) == ({}, [])
+        add(store, event("e-1"))
+    with opened(tmp_path) as store:
+        assert store.moved_aside is None
+        assert store.event("e-1") == event("e-1")
+
+
+def test_to_condemn_a_session_that_has_no_file_yet_sets_nothing_aside(tmp_path: Path) -> None:
+    with SessionStore.open(tmp_path, SESSION, lock_wait_s=0, condemned=True) as store:
+        assert store.moved_aside is None
+        assert not store.read_only
+
+
+def test_no_one_but_its_owner_can_condemn_a_file_and_no_one_a_later_versions_or_another_sessions(
+    tmp_path: Path,
+) -> None:
+    with opened(tmp_path) as owner:
+        add(owner, event("e-1"))
+        with SessionStore.open(tmp_path, SESSION, lock_wait_s=0, condemned=True) as second:
+            assert (second.read_only, second.moved_aside) == (True, None)
+            assert second.event("e-1") == event("e-1")
+    path = database_path(tmp_path, SESSION)
+    rewrite(path, f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    with pytest.raises(StoreNewer):
+        SessionStore.open(tmp_path, SESSION, lock_wait_s=0, condemned=True)
+    opened(tmp_path, "session-two").close()
+    database_path(tmp_path, "session-two").replace(path)
+    with pytest.raises(StoreUnavailable, match="session-two"):
+        SessionStore.open(tmp_path, SESSION, lock_wait_s=0, condemned=True)
+    assert list(tmp_path.glob("*.damaged-*")) == []
+
+
+def held(folder: Path) -> list[str]:
+    """The files of the folder, removed ones too, that this process has open."""
+    links = [os.readlink(one) for one in Path("/proc/self/fd").iterdir() if one.is_symlink()]  # noqa: PTH115
+    return [link for link in links if link.startswith(str(folder))]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no list of open files there")
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_session_whose_folder_was_removed_while_it_was_open_lets_go_of_everything(
+    tmp_path: Path, damaged: bool
+) -> None:
+    folder = tmp_path / "sessions"
+    store = opened(folder)
+    add(store, event("e-1"))
+    assert held(folder) != []
+    if damaged:
+        with pytest.raises(StoreDamaged):
+            store.decode(b"{", Item)
+    shutil.rmtree(folder)
+    if damaged:
+        with pytest.raises(StoreUnavailable, match="suspect"):
+            store.close()
+    else:
+        store.close()
+    assert held(folder) == []
+    with opened(folder) as again:
+        assert not again.read_only
+
+
+def test_a_mark_of_damage_that_cannot_be_made_is_said_once_the_lock_is_free(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    store.path.with_suffix(".suspect").symlink_to(tmp_path / "nowhere" / "file")
+    with pytest.raises(StoreDamaged):
+        store.decode(b"{", Item)
+    with pytest.raises(StoreUnavailable, match="suspect"):
+        store.close()
+    with opened(tmp_path) as again:
+        assert not again.read_only
+
+
+def test_a_mark_of_damage_that_cannot_be_removed_is_said_and_the_next_opening_succeeds(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+    mark = database_path(tmp_path, SESSION).with_suffix(".suspect")
+    mark.mkdir()
+    with pytest.raises(StoreUnavailable, match="suspect"):
+        opened(tmp_path)
+    mark.rmdir()
+    with opened(tmp_path) as store:
+        assert not store.read_only
+
+
+def test_a_damaged_file_that_cannot_be_set_aside_is_said_and_stays_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = database_path(tmp_path, SESSION)
+    path.write_bytes(b"no database" * 1000)
+
+    def refuse(self: Path, target: Path) -> Path:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", refuse)
+        with pytest.raises(StoreUnavailable, match=os.strerror(errno.EROFS)):
+            opened(tmp_path)
+    assert path.read_bytes() == b"no database" * 1000
+    with opened(tmp_path) as store:
+        assert not store.read_only
         assert store.moved_aside is not None
 
 

@@ -96,6 +96,10 @@ class Driver:
         """Say something in a live session and wait until its agent and its subagents are idle."""
         self._ask("prompt", {"session": session, "text": text}, _Done)
 
+    def begin(self, session: str, text: str) -> None:
+        """Say something in a live session and wait for nothing."""
+        self._ask("begin", {"session": session, "text": text}, _Done)
+
     def command(self, session: str, line: str) -> CommandResult:
         return self._ask("command", {"session": session, "line": line}, CommandResult)
 
@@ -136,8 +140,13 @@ class OpenHost:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._running is not None:
+        if self._running is not None and self._running.process.poll() is None:
             self._running.end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End the process as a power cut would."""
+        assert self._running is not None, "the host isn't running"
+        self._running.end(signal.SIGKILL)
 
 
 def final_log(home: HostHome, session: str) -> Log:

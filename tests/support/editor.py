@@ -83,6 +83,14 @@ class Note(Struct, frozen=True):
     id: str
 
 
+class Covered(Struct, frozen=True):
+    status: str
+
+
+class Signal(Struct, frozen=True):
+    coverage: Mapping[str, Covered]
+
+
 class Round(Struct, frozen=True):
     """What stands between the prompt's marks, as far as this editor reads it."""
 
@@ -90,6 +98,7 @@ class Round(Struct, frozen=True):
     now: str
     state: Shape
     events: tuple[Heard, ...]
+    signal: Signal
     pending_annotations: tuple[Note, ...] = ()
 
 

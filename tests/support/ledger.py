@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -75,6 +76,20 @@ def read_ledger(home: HostHome, session: str) -> Ledger:
         skips=skips,
         revision=revision,
     )
+
+
+def wait_until_heard(home: HostHome, session: str, words: str, timeout_s: float = 20.0) -> None:
+    """Return at the very commit of an event that says `words`: the file is asked again and again, without a pause.
+
+    :raises TimeoutError: there was none in time.
+    """
+    deadline = time.monotonic() + timeout_s
+    newest = "SELECT instr(body, ?) FROM events ORDER BY n DESC LIMIT 1"
+    with closing(sqlite3.connect(f"file:{_file(home, session, '.sqlite')}?mode=ro", uri=True)) as database:
+        while time.monotonic() < deadline:
+            if (row := database.execute(newest, (words.encode(),)).fetchone()) and row[0]:
+                return
+    raise TimeoutError(f"{words!r} was never heard")
 
 
 def read_surface(home: HostHome, session: str) -> SurfaceFile:

@@ -96,6 +96,15 @@ class Request(Struct, frozen=True):
     def tools(self) -> tuple[str, ...]:
         return tuple(tool.name for tool in self.body.tools)
 
+    def tool_size(self, prefix: str) -> int:
+        """The bytes that describe the tools whose names begin so."""
+        if not self.body.tools:
+            return 0
+        each = msgspec.json.decode(self.parts[0], type=tuple[Raw, ...])
+        return sum(
+            len(bytes(raw)) for raw, tool in zip(each, self.body.tools, strict=True) if tool.name.startswith(prefix)
+        )
+
     @property
     def messages(self) -> tuple[Message, ...]:
         return self.body.messages

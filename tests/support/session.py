@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Final, cast
 
+import anyio
+
 from foldstate.kernel.values import Json
 from tests.support.wire import Answer, Object, WireClient
 
@@ -73,6 +75,24 @@ def at(seconds: float) -> str:
     hours, rest = divmod(whole, 3600)
     minutes, left = divmod(rest, 60)
     return f"2026-03-02T{9 + hours:02d}:{minutes:02d}:{left:02d}.{part:03d}Z"
+
+
+class Held:
+    """Answers `editor/complete` only when the test lets it, with `take_all` or as `answer` says."""
+
+    def __init__(self, answer: Callable[[Object], Json] | None = None) -> None:
+        self.asked: list[Object] = []
+        self.free = anyio.Event()
+        self._answer = take_all if answer is None else answer
+
+    @property
+    def handlers(self) -> Mapping[str, Answer]:
+        return {"editor/complete": self._complete}
+
+    async def _complete(self, params: Object) -> Object:
+        self.asked.append(params)
+        await self.free.wait()
+        return {"text": json.dumps(self._answer(round_of(params)))}
 
 
 class Editor:

@@ -107,8 +107,10 @@ class WireClient:
         await self.notify("$/cancelRequest", {"id": id})
 
     async def raw(self, data: bytes) -> None:
-        """Sends bytes as they are. Raises `BrokenPipeError` once the sidecar has closed its input."""
+        """Sends bytes as they are. Raises `BrokenPipeError` or `ClosedResourceError` once either end is closed."""
         async with self._sending:
+            if self._writing < 0:
+                raise anyio.ClosedResourceError
             while data:
                 await anyio.wait_writable(self._writing)
                 data = data[os.write(self._writing, data) :]

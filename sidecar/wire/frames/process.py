@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 from msgspec import Meta, Struct, field
 
 from foldstate.kernel.signal import Reason
+from foldstate.kernel.signals import PATIENCE_S, QUIET_S
 from foldstate.kernel.values import Language
 from foldstate.sidecar.wire.frames.common import Count, Name, Params, Path, Timeout
 
@@ -28,11 +29,11 @@ class Config(Params, frozen=True):
     editor: Editor = "model"
     language: Language | None = None
     finish_s: Annotated[float, Meta(ge=0, le=600)] = 0
-    quiet_s: Annotated[float, Meta(ge=0, le=3600)] = 3
-    patience_s: Annotated[float, Meta(ge=0, le=86400)] = 120
+    quiet_s: Annotated[float, Meta(ge=0, le=3600)] = QUIET_S
+    patience_s: Annotated[float, Meta(ge=0, le=86400)] = PATIENCE_S
     tier0_tokens: Annotated[int, Meta(ge=1, le=800)] = 400
     editor_max_tokens: Annotated[int, Meta(ge=256, le=65536)] = 8192
-    editor_timeout_s: Annotated[float, Meta(ge=1, le=600)] = 120
+    editor_timeout_s: Annotated[float, Meta(ge=1, le=180)] = 120
 
 
 class Host(Params, frozen=True):

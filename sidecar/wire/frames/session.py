@@ -15,6 +15,10 @@ Seq = Annotated[int, Meta(ge=-1, le=2**53)]
 """A sequence number of the host's log; -1 stands before the first."""
 
 
+Channel = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}\Z")]
+"""A channel's name: lower-case letters, digits, dots, dashes; nothing that looks like another one."""
+
+
 class LogHead(Params, frozen=True):
     """The host log's last entry. `time` is in milliseconds since 1970."""
 
@@ -133,7 +137,7 @@ class PostedEvent(Params, frozen=True):
 
     TIMES: ClassVar[tuple[str, ...]] = ("at",)
 
-    channel: Name
+    channel: Channel
     speaker: Name = field(name="from")
     at: str
     text: Annotated[str, Meta(min_length=1)]

@@ -12,6 +12,9 @@ const owned = (ctx, id) => {
   return agent
 }
 
+const say = (agent, text) =>
+  agent.followup({ role: 'user', id: crypto.randomUUID(), content: [{ type: 'text', text }], source: { kind: 'user' } })
+
 const operations = {
   // what the session's log holds: of a live session from memory, of any other as the host reads it back
   async log(ctx, { session }) {
@@ -36,9 +39,14 @@ const operations = {
     return done === undefined ? { unknown: line } : done.result
   },
 
+  async begin(ctx, { session, text }) {
+    say(owned(ctx, session), text)
+    return {}
+  },
+
   async prompt(ctx, { session, text }) {
     const agent = owned(ctx, session)
-    agent.followup({ role: 'user', id: crypto.randomUUID(), content: [{ type: 'text', text }], source: { kind: 'user' } })
+    say(agent, text)
     do await agent.whenIdle()
     while (await ctx.get('subagents').waitForChildren(agent))
     await ctx.sessions.flush(agent.session)

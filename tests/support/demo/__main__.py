@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import time
+from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
 
@@ -63,7 +64,7 @@ class Demo:
         self._model = model
         self._scripted = scripted
         self._session = ""
-        self._surface_before: list[str] = []
+        self._left_by_last = ""
         self._seen: list[Request] = []
 
     def tell(self) -> None:
@@ -97,21 +98,19 @@ class Demo:
         paper.step(shown, f"{run.seconds:.1f} s")
         ledger = read_ledger(self._home, self._session)
         paper.note(_told(heard, ledger, number))
-        must(not ledger.waiting, f"{len(ledger.waiting)} events still wait after run {number + 1}")
+        if self._scripted:
+            must(not ledger.waiting, f"{len(ledger.waiting)} events still wait after run {number + 1}")
         self._check_block(number, [one.request for one in heard if one.request.role == "main"])
-        self._surface_before.append(read_surface(self._home, self._session).text)
+        self._left_by_last = read_surface(self._home, self._session).text
 
     def _check_block(self, number: int, requests: list[Request]) -> None:
+        """The run's first request has the state that the run before left, and nothing if there was none."""
         must(bool(requests), f"the agent asked its model nothing in run {number + 1}")
         self._seen.extend(requests)
-        if number == 0:
-            must(not blocks(requests[0]), "a new session was given a state")
-            return
-        expected = self._surface_before[-1]
-        found = blocks(requests[0])
-        must(bool(expected), "no state came of the run before")
-        must(bool(found), f"the first request of run {number + 1} holds no state")
-        must(found[-1] == expected, f"run {number + 1} began with another state than the run before left")
+        expected, found = self._left_by_last, blocks(requests[0])
+        must(bool(expected) or number == 0 or not self._scripted, f"no state came of run {number}")
+        must(bool(found) == bool(expected), f"run {number + 1} began with {len(found)} states before the agent")
+        must(found[-1:] == [expected] or not found, f"run {number + 1} began with another state than run {number} left")
 
     def _state(self) -> None:
         paper.heading(2, "The state that came of it, with its evidence", "foldstate show")
@@ -127,8 +126,9 @@ class Demo:
 
     def _block(self) -> None:
         paper.heading(3, "The block that the model received on the turn after", "word for word")
-        block = blocks(self._seen[-1])[-1]
-        paper.quoted(block)
+        standing = blocks(self._seen[-1])
+        must(bool(standing), "the last run's model received no state")
+        paper.quoted(standing[-1])
 
     def _cost(self) -> None:
         paper.heading(4, "What it cost, in tokens", "counted at 4 bytes each" if self._scripted else "as billed")
@@ -139,17 +139,19 @@ class Demo:
             figures = (len(spent), bill.fresh + bill.cached, bill.cached, bill.output)
             rows.append((name, *(f"{figure:,}" for figure in figures)))
         paper.table(rows, (22, 10, 12, 16, 12))
-        standing = blocks(self._seen[-1])
-        size = sum(tokens(len(block.encode())) for block in standing)
-        last = blocks(self._seen[-2])
-        paper.line()
-        paper.note(
-            f"In the agent's own prompt Foldstate stands with {size} tokens in {len(standing)} blocks, "
-            f"{len(standing) - len(last)} of them new in the last turn. A block is appended once when the state "
-            "changed; what was sent before stays as it was, so the prompt cache holds."
-        )
         for earlier, later in itertools.pairwise(self._seen):
             must(later.continues(earlier), f"request {later.index} changed what the agent had sent before")
+        last = self._seen[-1]
+        standing, before = blocks(last), blocks(self._seen[-2])
+        size = sum(tokens(len(block.encode())) for block in standing)
+        tools = tokens(last.tool_size("fold_"))
+        paper.line()
+        paper.note(
+            f"In the agent's own prompt Foldstate takes {size} tokens for the state, sent {len(standing)} times in "
+            f"{len(scene.TASKS)} runs, and {tools} for its two tools. Unchanged, the state isn't sent again: the last "
+            f"run added {len(standing) - len(before)} blocks. What was sent before stayed as it was, byte for byte, so "
+            "the prompt cache held."
+        )
 
 
 def _session_of(run: Run) -> str:
@@ -163,8 +165,9 @@ def _session_of(run: Run) -> str:
 def _told(heard: list[Exchange], ledger: Ledger, number: int) -> str:
     asked = f"{len(heard)} requests to the model"
     if number:
-        return f"{asked} · the state of the run before came with the first one"
-    return f"{asked} · {len(ledger.texts('tool'))} tool failures · {len(ledger.texts('subagent'))} subagent events"
+        return f"{asked}; the first began with the state of the run before"
+    kinds = Counter(event.channel for event in ledger.events)
+    return f"{asked}; events: " + ", ".join(f"{count} {channel}" for channel, count in kinds.items())
 
 
 def main() -> int:

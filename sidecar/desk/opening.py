@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from foldstate.sidecar.desk.actor import Command, Moment
+from foldstate.sidecar.desk.desk import Desk
+from foldstate.sidecar.desk.taking import keep
 from foldstate.sidecar.intake.lineage import forked
-from foldstate.sidecar.sessions.actor import Command, Moment
-from foldstate.sidecar.sessions.desk import Desk
-from foldstate.sidecar.sessions.taking import keep
 from foldstate.sidecar.store.head import Head
 
 
@@ -19,16 +19,14 @@ def opened(said: Head, log_head: tuple[int, int] | None) -> Command[int]:
     """
 
     def command(desk: Desk, moment: Moment) -> tuple[Desk, int]:
-        store = moment.store
         head = merged(desk.head, said)
         if head != desk.head:
-            store.save_head(head)
-        is_new = desk.cursor < 0 and desk.state.revision == 0
-        if is_new and head.parent is not None:
-            told = forked(desk.intake, head.session, head.parent, moment.now)
-            keep(moment, told.events, told.digests)
-        after = replace(desk, head=head, waiting=store.waiting_summary())
-        return after, store.resend_from(log_head)
+            moment.store.save_head(head)
+        begins = desk.cursor < 0 and desk.state.revision == 0 and desk.head.parent is None
+        if begins and head.parent is not None:
+            keep(moment, forked(desk.intake, head.session, head.parent, moment.now))
+        after = replace(desk, head=head, waiting=moment.store.waiting_summary())
+        return after, moment.store.resend_from(log_head)
 
     return command
 

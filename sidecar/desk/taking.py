@@ -11,13 +11,12 @@ from msgspec.structs import replace
 
 from foldstate.kernel.event import Event
 from foldstate.kernel.signal import Coverage
+from foldstate.sidecar.desk.actor import Command, Moment
+from foldstate.sidecar.desk.desk import Desk
+from foldstate.sidecar.desk.language import heard
 from foldstate.sidecar.intake.fold import PREFIX, Entry, IntakeState, Taken, Words, fold
-from foldstate.sidecar.sessions.actor import Command, Moment
-from foldstate.sidecar.sessions.desk import Desk
-from foldstate.sidecar.sessions.language import heard
 from foldstate.sidecar.store.errors import EventConflict as StoredConflict
 from foldstate.sidecar.wire.errors import CursorGap, EventConflict, InvalidParams
-from foldstate.sidecar.wire.frames import SessionEventsResult
 
 HOST_CHANNELS: Final = frozenset(
     {
@@ -43,18 +42,17 @@ LOG_CHANNELS: Final = ("agent", "subagent", "tool", "user")
 
 
 def take_entries(
-    entries: Sequence[Entry], *, after: int, through: int, skipped: dict[str, int], accept_gap: bool
-) -> Command[SessionEventsResult]:
-    """Takes the host's log entries out of `(after, through]`, each once however often it is sent.
+    entries: Sequence[Entry], *, after: int, through: int, skipped: Mapping[str, int], accept_gap: bool
+) -> Command[tuple[str, ...]]:
+    """Takes the host's log entries out of `(after, through]`, each once however often it is sent; the new events' ids.
 
-    An entry is the same only if seq, time and type are: the host re-uses numbers after a kill.
-
-    The wire has checked that they rise and lie inside the range.
+    An entry is the same only if seq, time and type are: the host re-uses numbers after a kill. `skipped` is counted
+    where it tells something new: beyond the cursor, or where the host's log is another than it was.
 
     :raises CursorGap: where `after` lies beyond the cursor and the hole was not accepted.
     """
 
-    def command(desk: Desk, moment: Moment) -> tuple[Desk, SessionEventsResult]:
+    def command(desk: Desk, moment: Moment) -> tuple[Desk, tuple[str, ...]]:
         store = moment.store
         gap = after > desk.cursor
         if gap and not accept_gap:
@@ -62,46 +60,59 @@ def take_entries(
                 f"after is {after} and the cursor stands at {desk.cursor}; send what lies between, or accept_gap",
                 cursor=desk.cursor,
             )
-        intake = desk.intake
-        events: list[Event] = []
-        digests: dict[str, str] = {}
-        counts = dict(skipped) if after == desk.cursor or gap else {}
-        fresh = [entry for entry in entries if not store.entry_taken(entry.seq, entry.time, entry.type)]
-        for entry in fresh:
-            taken = fold(intake, desk.head.session, entry)
-            intake = taken.state
-            events.extend(taken.events)
-            digests.update(taken.digests)
-            for kind, count in taken.skipped.items():
-                counts[kind] = counts.get(kind, 0) + count
-        lost = store.lose_entries(after, through, [(entry.seq, entry.time, entry.type) for entry in entries])
-        store.take_entries([(entry.seq, entry.time, entry.type) for entry in fresh])
-        if counts:
-            store.count_skips(counts)
-        last = entries[-1] if entries else None
-        store.save_intake(through, last.time if last and last.seq == through else None, msgspec.json.encode(intake))
-        ledger = keep(moment, events, digests)
+        keys = [(entry.seq, entry.time, entry.type) for entry in entries]
+        fresh = [entry for entry, key in zip(entries, keys, strict=True) if not store.entry_taken(*key)]
+        lost = store.lose_entries(after, through, keys)
+        store.take_entries((entry.seq, entry.time, entry.type) for entry in fresh)
+        another = lost > 0 or any(entry.seq <= desk.cursor for entry in fresh)
+        further = through > desk.cursor
+        taken = fold_all(desk.intake, desk.head.session, fresh)
+        ledger, retold = keep(moment, taken)
+        counts = summed(taken.skipped, retold, skipped if further or another else {})
+        cursor = through if further or another else desk.cursor
+        last = entries[-1].time if entries and entries[-1].seq == through else None
+        store.save_intake(cursor, last, msgspec.json.encode(taken.state))
+        store.count_skips(counts)
         head = desk.head
-        if head.locale is None and (locale := heard(events)) is not None:
+        if head.locale is None and (locale := heard(taken.events)) is not None:
             head = replace(head, locale=locale)
             store.save_head(head)
-        heard_at = moment.now if fresh else desk.heard_at
-        waiting = store.waiting_summary()
         after_desk = replace(
             desk,
             head=head,
-            intake=intake,
-            cursor=through,
-            waiting=waiting,
-            heard_at=heard_at,
-            coverage=cover_log(desk.coverage, moment, broken=gap or lost > 0),
-        )
-        return after_desk, SessionEventsResult(cursor=through, ledger=tuple(ledger))
+            intake=taken.state,
+            cursor=cursor,
+            waiting=store.waiting_summary(),
+            coverage=covered(desk.coverage, moment, broken=gap or lost > 0),
+        ).counting(counts)
+        return after_desk.hearing(moment.now) if fresh else after_desk, ledger
 
     return command
 
 
-def cover_log(coverage: Mapping[str, Coverage], moment: Moment, *, broken: bool) -> Mapping[str, Coverage]:
+def fold_all(state: IntakeState, session: str, entries: Sequence[Entry]) -> Taken:
+    """What a row of entries comes to, one after the other."""
+    events: list[Event] = []
+    digests: dict[str, str] = {}
+    skipped: dict[str, int] = {}
+    for entry in entries:
+        taken = fold(state, session, entry)
+        state = taken.state
+        events.extend(taken.events)
+        digests.update(taken.digests)
+        skipped = summed(skipped, taken.skipped)
+    return Taken(state, tuple(events), skipped, digests)
+
+
+def summed(*counts: Mapping[str, int]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for one in counts:
+        for kind, number in one.items():
+            total[kind] = total.get(kind, 0) + number
+    return total
+
+
+def covered(coverage: Mapping[str, Coverage], moment: Moment, *, broken: bool) -> Mapping[str, Coverage]:
     """Says for the log's channels whether they were heard.
 
     They are `unknown` from a hole on, or from where the host forgot what was taken, until a round was told of it.
@@ -109,26 +120,26 @@ def cover_log(coverage: Mapping[str, Coverage], moment: Moment, *, broken: bool)
     after = dict(coverage)
     for channel in LOG_CHANNELS:
         if broken or channel not in coverage:
-            after[channel] = Coverage(status="unknown" if broken else "ok", since=moment.now)
-            moment.store.set_coverage(channel, after[channel].status, moment.now)
+            after[channel] = moment.store.set_coverage(channel, "unknown" if broken else "ok", moment.now)
     return after
 
 
-def keep(moment: Moment, events: Sequence[Event], digests: Mapping[str, str]) -> list[str]:
-    """Puts intake's events into the ledger, and returns the ids of those that are new to it.
+def keep(moment: Moment, taken: Taken) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Puts intake's events into the ledger; the ids of those that are new to it, and the others counted.
 
     The first telling of a fact stands: one that comes again in other words is counted, and changes nothing.
     """
     kept: list[str] = []
-    for event in events:
+    retold: dict[str, int] = {}
+    for event in taken.events:
         try:
-            new = moment.store.add_event(event, digest=digests[event.id], heard_at=moment.now)
+            new = moment.store.add_event(event, digest=taken.digests[event.id], heard_at=moment.now)
         except StoredConflict:
-            moment.store.count_skips({f"retold:{event.channel}": 1})
+            retold = summed(retold, {f"retold:{event.channel}": 1})
             continue
         if new:
             kept.append(event.id)
-    return kept
+    return tuple(kept), retold
 
 
 class Fact(msgspec.Struct, frozen=True):
@@ -143,14 +154,14 @@ def take_fact(transition: Callable[[IntakeState], Taken]) -> Command[Fact]:
 
     def command(desk: Desk, moment: Moment) -> tuple[Desk, Fact]:
         taken = transition(desk.intake)
-        if taken.skipped:
-            moment.store.count_skips(dict(taken.skipped))
         row = moment.store.load_intake()
         moment.store.save_intake(desk.cursor, row.cursor_time if row else None, msgspec.json.encode(taken.state))
-        kept = keep(moment, taken.events, taken.digests)
-        waiting = moment.store.waiting_summary()
-        after = replace(desk, intake=taken.state, waiting=waiting, heard_at=moment.now if kept else desk.heard_at)
-        return after, Fact(event=taken.event, duplicate=taken.event is not None and not kept)
+        kept, retold = keep(moment, taken)
+        counts = summed(taken.skipped, retold)
+        moment.store.count_skips(counts)
+        after = replace(desk, intake=taken.state, waiting=moment.store.waiting_summary()).counting(counts)
+        fact = Fact(event=taken.event, duplicate=taken.event is not None and not kept)
+        return after.hearing(moment.now) if kept else after, fact
 
     return command
 
@@ -170,7 +181,7 @@ def take_post(event: Event, words: Words) -> Command[Fact]:
         )
     if event.id.startswith(PREFIX):
         raise InvalidParams(
-            f"ids that begin with {PREFIX!r} are the host's own; choose another", path="params.event.id"
+            f"ids with {PREFIX!r} before them are the host's own; choose another", path="params.event.id"
         )
 
     def command(desk: Desk, moment: Moment) -> tuple[Desk, Fact]:
@@ -180,7 +191,7 @@ def take_post(event: Event, words: Words) -> Command[Fact]:
             raise EventConflict(str(conflict)) from None
         if not new:
             return desk, Fact(event=event.id, duplicate=True)
-        after = replace(desk, waiting=moment.store.waiting_summary(), heard_at=moment.now)
+        after = replace(desk, waiting=moment.store.waiting_summary()).hearing(moment.now)
         return after, Fact(event=event.id, duplicate=False)
 
     return command
