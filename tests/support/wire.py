@@ -109,10 +109,11 @@ class WireClient:
     async def raw(self, data: bytes) -> None:
         """Sends bytes as they are. Raises `BrokenPipeError` or `ClosedResourceError` once either end is closed."""
         async with self._sending:
-            if self._writing < 0:
-                raise anyio.ClosedResourceError
             while data:
-                await anyio.wait_writable(self._writing)
+                if self._writing >= 0:
+                    await anyio.wait_writable(self._writing)
+                if self._writing < 0:  # closed before, or in the meantime
+                    raise anyio.ClosedResourceError
                 data = data[os.write(self._writing, data) :]
 
     # Listening.
