@@ -51,7 +51,7 @@ class Shown(Struct, frozen=True):
     bridge: BridgeStatus | None
 
     def encode(self) -> bytes:
-        """As JSON: the state (CONTRACT.md, section 4) with the session, its title and how many inputs wait."""
+        """As JSON: the state (the contract, section 4) with the session, its title and how many inputs wait."""
         head = {"session": self.session, "title": self.title, "waiting": self.waiting}
         return msgspec.json.format(msgspec.json.encode({**head, **msgspec.structs.asdict(self.view)}), indent=2)
 

@@ -187,6 +187,8 @@ async def test_finish_gives_up_in_time_and_its_events_wait_for_the_next_process(
         await send(client, turn(0, "Ship the release", "Yes."))
         assert (await ask(client, "round/finish", {"session": "s", "timeout_s": 0.2}))["receipt"] is None
         await client.notification("$/cancelRequest")
+        begun = cast(Object, (await ask(client, "round/begin", {"session": "s"}))["round"])
+        assert len(rows(begun["events"])) == 2
     editor = Editor(take_all)
     async with started(answers=editor.handlers) as client:
         await opened(client, tmp_path)

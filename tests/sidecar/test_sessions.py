@@ -78,6 +78,10 @@ async def test_a_hole_is_refused_with_the_cursor_and_taken_on_demand_as_unknown(
         begun = cast(Object, (await ask(client, "round/begin", {"session": "s"}))["round"])
         coverage = cast(Object, cast(Object, begun["signal"])["coverage"])
         assert cast(Object, coverage["user"])["status"] == "unknown"
+        await client.request("round/cancel", {"session": "s", "batch_id": begun["batch_id"]})
+        assert "coverage" in cast(str, (await ask(client, "surface/get", {"session": "s"}))["text"])
+        await judged(client)
+        assert "coverage" not in cast(str, (await ask(client, "surface/get", {"session": "s"}))["text"])
 
 
 async def test_what_is_left_aside_is_counted_by_its_kind(tmp_path: Path) -> None:
@@ -454,6 +458,7 @@ async def test_the_surfaces_file_is_written_as_soon_as_it_can_be(tmp_path: Path)
         path.mkdir()
         await send(client, turn(0, "Ship it", "Yes."))
         await judged(client)
+        assert [one["where"] for one in rows((await ask(client, "health/get", {}))["last_errors"])] == ["surface file"]
         path.rmdir()
         await send(client, [said(4, "And now?")], after=3)
         assert json.loads(path.read_text())["revision"] == 1

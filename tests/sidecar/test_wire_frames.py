@@ -226,7 +226,6 @@ def test_a_time_that_is_none_is_refused_by_its_field(method: str, field: str, no
     [
         ("editor", ["rules", "", None, 1]),
         ("language", ["de", 1]),
-        ("finish_s", [-1, 601, "20"]),
         ("quiet_s", [-0.1, 3601]),
         ("patience_s", [-1, 86401]),
         ("tier0_tokens", [0, 801, 1.5, True]),

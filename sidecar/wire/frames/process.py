@@ -21,14 +21,13 @@ Editor: TypeAlias = Annotated[
 class Config(Params, frozen=True):
     """How the sidecar is to behave; what is left out has the default. Times are in seconds.
 
-    `finish_s`: how long a host that is about to end lets one round run. `quiet_s`: how long a session is quiet before
+    `quiet_s`: how long a session is quiet before
     its events call the editor; `patience_s`: how long the first of them waits at most. `tier0_tokens`: the budget of
     the surface. `language` is null where the session's own locale decides.
     """
 
     editor: Editor = "model"
     language: Language | None = None
-    finish_s: Annotated[float, Meta(ge=0, le=600)] = 0
     quiet_s: Annotated[float, Meta(ge=0, le=3600)] = QUIET_S
     patience_s: Annotated[float, Meta(ge=0, le=86400)] = PATIENCE_S
     tier0_tokens: Annotated[int, Meta(ge=1, le=800)] = 400
