@@ -20,9 +20,15 @@ setup: .venv/.installed node_modules/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,host]'
 	@touch $@
 
+# On Linux npm brings the Node that runs the tests, as the host has it, so that the system's may be older. npm 9 forgets to
+# link it. Elsewhere the one on PATH is linked.
 node_modules/.installed: package.json
 	@command -v npm >/dev/null || { echo "the checks need node and npm: install them (the plugin itself doesn't)"; exit 1; }
 	npm install --no-package-lock --no-audit --no-fund --silent
+	@shopt -s nullglob; brought=("$(CURDIR)"/node_modules/node-linux-*/bin/node); node=$${brought:-$$(command -v node)}; \
+	"$$node" -e 'process.exit(AbortSignal.any && "".toWellFormed ? 0 : 1)' || { \
+	    echo "the bridge's tests need Node 20.3 or newer, and $$node is $$("$$node" --version): put a newer one on PATH"; exit 1; }; \
+	ln -sf "$$node" node_modules/.bin/node
 	@touch $@
 
 demo: .venv/.installed
@@ -35,7 +41,7 @@ check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	node_modules/.bin/tsc -p bridge
+	node_modules/.bin/node node_modules/.bin/tsc -p bridge
 
 clean:
 	rm -rf .venv node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .demo

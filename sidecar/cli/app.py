@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from types import FrameType
+from typing import Annotated, Final, NoReturn
 
 import typer
 
-from foldstate.sidecar.cli.failure import CommandError
+from foldstate.sidecar.cli.failure import CommandError, sentence_of
 from foldstate.sidecar.cli.home import find_home
-from foldstate.sidecar.cli.install import Installer
+from foldstate.sidecar.cli.install import Installer, Line
 from foldstate.sidecar.cli.words import Words, language, words
 
 app = typer.Typer(
@@ -31,6 +33,9 @@ HomeOption = Annotated[
 DshOption = Annotated[
     Path | None, typer.Option(help="The command dsh.", show_default="beside this Python, else on PATH")
 ]
+
+ENDING: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""What ends the command besides Ctrl-C, which Python itself makes an exception. Windows has no SIGHUP."""
 
 
 def _version(asked: bool) -> None:
@@ -62,8 +67,7 @@ def install(
 ) -> None:
     """Put the plugin into profiles of DSH, or bring it up to date there."""
     with _failures_said() as said:
-        for line in Installer(find_home(home, os.environ), said).install(profile, dsh):
-            typer.echo(line)
+        _say(Installer(find_home(home, os.environ), said).install(profile, dsh))
 
 
 @app.command()
@@ -76,8 +80,7 @@ def uninstall(
 ) -> None:
     """Take the plugin out of profiles of DSH. The sessions' states stay."""
     with _failures_said() as said:
-        for line in Installer(find_home(home, os.environ), said).uninstall(profile or [], dsh):
-            typer.echo(line)
+        _say(Installer(find_home(home, os.environ), said).uninstall(profile or [], dsh))
 
 
 @app.command()
@@ -101,20 +104,41 @@ def show(
             print_page(shown, said, os.environ)
 
 
+def _say(lines: Iterator[Line]) -> None:
+    """Says each line as it is done; ends with exit code 1 where something that was asked for failed.
+
+    A signal that would end the command ends it the way that leaves no half-changed profile.
+    """
+    for number in ENDING:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _end)
+    failed = False
+    for line in lines:
+        if line.outcome == "done":
+            typer.echo(line.text)
+        else:
+            typer.echo(f"foldstate: {line.text}", err=True)
+        failed = failed or line.outcome == "failed"
+    if failed:
+        sys.exit(1)
+
+
+def _end(number: int, _: FrameType | None) -> NoReturn:
+    sys.exit(128 + number)
+
+
 @contextmanager
 def _failures_said() -> Iterator[Words]:
     """Ends the command with one sentence and exit code 1 where it couldn't do what was asked."""
     said = words(language(os.environ))
     try:
         yield said
-    except CommandError as error:
-        sentence = error.sentence
     except BrokenPipeError:
         # Whoever read our output has seen enough; what Python still holds of it must not fail at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except OSError as error:
-        sentence = said.file_trouble.format(path=error.filename, detail=error.strerror or error)
+    except (CommandError, OSError) as error:
+        sentence = sentence_of(error, said)
     else:
         return
     typer.echo(f"foldstate: {sentence}", err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -11,7 +12,7 @@ import msgspec
 from msgspec import Struct, field
 
 from foldstate.sidecar.cli.failure import CommandError
-from foldstate.sidecar.cli.files import read_folder, replace_folder
+from foldstate.sidecar.cli.files import keep_folder
 from foldstate.sidecar.cli.words import Words
 
 NAME: Final = "dsh-foldstate"
@@ -42,10 +43,17 @@ class Bundle(Struct, frozen=True):
     version: str
     files: Mapping[str, bytes]
 
-    def publish(self, folder: Path) -> None:
-        """Makes `folder` hold this bundle whole; one that does already is left alone."""
-        if read_folder(folder) != self.files:
-            replace_folder(folder, self.files)
+    @property
+    def folder_name(self) -> str:
+        """Names its content: other files are another folder, so that no profile's folder is ever replaced."""
+        digest = hashlib.sha256()
+        for name, content in sorted(self.files.items()):
+            digest.update(f"{name}\n{len(content)}\n".encode() + content)
+        return f"{self.version}-{digest.hexdigest()[:12]}"
+
+    def publish(self, bundles: Path) -> None:
+        """Makes its folder under `bundles` hold it whole; what is right there already is left alone."""
+        keep_folder(bundles / self.folder_name, self.files)
 
 
 def shipped(words: Words) -> Bundle:

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -21,6 +22,8 @@ PNPM_MAJOR = 10
 
 PROBE_S = 20.0
 PLUGIN_S = 180.0
+GONE_S = 5.0
+"""For killed programs to be gone; one that nobody reaps seems to be there for ever."""
 
 
 class Ran(Struct, frozen=True):
@@ -72,7 +75,7 @@ def has_pnpm(folder: Path, environment: Mapping[str, str]) -> bool:
 
 
 def _run(command: Sequence[str], environment: Mapping[str, str], folder: Path, timeout_s: float) -> Ran:
-    """Runs a program to its end; when it takes too long, it and whatever it started are ended."""
+    """Runs a program to its end; when it takes too long, or we are ended, it and whatever it started are ended."""
     try:
         process = subprocess.Popen(
             command,
@@ -98,12 +101,18 @@ def _run(command: Sequence[str], environment: Mapping[str, str], folder: Path, t
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ends the program and what it started, and waits until none of them can write any more."""
     if sys.platform == "win32":
         process.kill()
         return
+    until = time.monotonic() + GONE_S
     try:
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
+        process.wait(GONE_S)
+        while time.monotonic() < until:
+            os.killpg(process.pid, 0)
+            time.sleep(0.01)
+    except (ProcessLookupError, subprocess.TimeoutExpired):
         return
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from foldstate.sidecar.cli.words import Words
+
 
 class CommandError(Exception):
     """Carries the sentence as the user reads it. The command ends with exit code 1, and nothing is half-done."""
@@ -9,3 +11,10 @@ class CommandError(Exception):
     def __init__(self, sentence: str) -> None:
         super().__init__(sentence)
         self.sentence = sentence
+
+
+def sentence_of(error: CommandError | OSError, words: Words) -> str:
+    """What the user is told of it."""
+    if isinstance(error, CommandError):
+        return error.sentence
+    return words.file_trouble.format(path=error.filename, detail=error.strerror or error)

@@ -24,7 +24,7 @@ class Home(Struct, frozen=True):
 
     @property
     def bundles(self) -> Path:
-        """The plugin's copies, a folder a version: what profiles refer to, so that it must stay while one does."""
+        """The plugin's copies, a folder for each content. One must stay while a profile refers to it."""
         return self.data / "bundle"
 
     @property

@@ -5,9 +5,11 @@ It is a file beside the profile's, made exclusively, that names its holder's pro
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
+import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +17,9 @@ from pathlib import Path
 
 WAIT_S = 30.0
 """Longer than DSH needs to write a manifest; an installation through pnpm may hold it for longer, and is said to."""
+
+NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
+"""How a file system says that it has no hard links; some say so by refusing."""
 
 
 class LockHeldError(Exception):
@@ -46,13 +51,37 @@ def host_lock(file: Path, wait_s: float = WAIT_S) -> Iterator[None]:
 
 
 def _make(path: Path) -> bool:
+    """Makes the file unless it is there. It names us from its first instant: an unnamed one is never taken over."""
+    if os.path.lexists(path):
+        return False
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(6)}.tmp")
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        _write(draft)
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            if error.errno not in NO_LINKS:
+                raise
+            return _make_where_nothing_links(path)
+        return True
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _make_where_nothing_links(path: Path) -> bool:
+    try:
+        _write(path)
     except FileExistsError:
         return False
+    return True
+
+
+def _write(path: Path) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(f"{os.getpid()}\n")
-    return True
 
 
 def _take_over(lock: Path) -> bool:

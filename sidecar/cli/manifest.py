@@ -42,6 +42,13 @@ class Manifest(Struct, frozen=True):
         dependencies = {name: at for name, at in _object(self.fields.get("dependencies")).items() if name != NAME}
         return self._changed(dependencies, [name for name in self._bundles() if name != NAME])
 
+    def with_ours_of(self, other: Manifest) -> Manifest:
+        """What is others' as it is here, our entries as `other` has them."""
+        spared = self.without_plugin()
+        dependencies = _object(spared.fields.get("dependencies"))
+        ours: dict[str, Json] = {} if other.spec is None else {NAME: other.spec}
+        return self._changed({**dependencies, **ours}, [*spared._bundles(), *([NAME] if other.enabled else [])])
+
     def encode(self) -> bytes:
         """As DSH writes it: two spaces, and a newline at the end."""
         return msgspec.json.format(msgspec.json.encode(self.fields), indent=2) + b"\n"

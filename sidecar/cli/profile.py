@@ -8,8 +8,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from foldstate.sidecar.cli.bundle import MANIFEST, NAME, Bundle
-from foldstate.sidecar.cli.files import read_folder, remove, replace_folder, write_file
+from foldstate.sidecar.cli.files import clear_unfinished, read_folder, remove, replace_folder, write_file
 from foldstate.sidecar.cli.manifest import Manifest, decode
+from foldstate.sidecar.cli.pnpm_lock import facts_of_others
 from foldstate.sidecar.cli.words import Words
 
 BEFORE = f"{MANIFEST}.before-foldstate"
@@ -52,6 +53,14 @@ class Profile(Struct, frozen=True):
         left = self.plugin.exists() or (self.folder / BEFORE).is_file()
         return manifest.spec is not None or manifest.enabled or left
 
+    def may_hold_plugin(self) -> bool:
+        """Whether anything of ours seems to be in a profile whose package.json can't be read as it should be."""
+        try:
+            named = NAME.encode() in self.path.read_bytes()
+        except OSError:
+            named = True
+        return named or self.plugin.exists() or (self.folder / BEFORE).is_file()
+
     def is_pnpms(self) -> bool:
         """Whether pnpm has our plugin in its books."""
         lock = self.folder / PNPM_LOCK
@@ -83,20 +92,27 @@ class Profile(Struct, frozen=True):
         else:
             write_file(self.path, found, before.stat().st_mode & 0o777)
         remove(self.plugin)
+        self.clear()
         modules = self.plugin.parent
         if modules.is_dir() and not any(modules.iterdir()):
             modules.rmdir()
         remove(before)
 
+    def clear(self) -> None:
+        """Takes away what an installation of ours that was killed has left unfinished."""
+        clear_unfinished(self.plugin.parent)
+
     def snapshot(self) -> Snapshot:
+        """:raises CommandError: package.json can't be read as what DSH writes."""
+        lock = self.folder / PNPM_LOCK
         return Snapshot(
             profile=self,
-            kept={
-                path: (path.read_bytes(), path.stat().st_mode & 0o777)
-                for path in (self.path, self.folder / PNPM_LOCK)
-                if path.is_file()
-            },
+            found=self.manifest(),
+            raw=self.path.read_bytes(),
+            mode=self._mode(),
+            lock=(lock.read_bytes(), lock.stat().st_mode & 0o777) if lock.is_file() else None,
             plugin=read_folder(self.plugin),
+            remembered=(self.folder / BEFORE).is_file(),
         )
 
     def _found(self) -> bytes | None:
@@ -113,20 +129,47 @@ class Profile(Struct, frozen=True):
 
 
 class Snapshot(Struct, frozen=True):
-    """What a run of pnpm may change of a profile, to put back when it fails."""
+    """What an installation may change of a profile, to put back when it fails or is cut short.
+
+    While pnpm runs we don't hold the profile's lock: what others changed meanwhile stays, and only ours is put back.
+    """
 
     profile: Profile
-    kept: dict[Path, tuple[bytes, int]]
+    found: Manifest
+    raw: bytes
+    mode: int
+    lock: tuple[bytes, int] | None
     plugin: dict[str, bytes] | None
+    remembered: bool
 
     def put_back(self) -> None:
-        folder = self.profile.folder
-        for path in (folder / MANIFEST, folder / PNPM_LOCK):
-            if path not in self.kept:
-                remove(path)
-            elif path.read_bytes() != self.kept[path][0]:
-                write_file(path, *self.kept[path])
+        """Whoever calls this holds the profile's lock.
+
+        :raises CommandError: package.json can't be read any more.
+        """
+        profile = self.profile
+        now = profile.manifest()
+        if now.without_plugin() != self.found.without_plugin():
+            if (mended := now.with_ours_of(self.found)) != now:
+                write_file(profile.path, mended.encode(), profile.path.stat().st_mode & 0o777)
+        elif profile.path.read_bytes() != self.raw:
+            write_file(profile.path, self.raw, self.mode)
+        self._put_back_lock()
         if self.plugin is None:
-            remove(self.profile.plugin)
-        elif read_folder(self.profile.plugin) != self.plugin:
-            replace_folder(self.profile.plugin, self.plugin)
+            remove(profile.plugin)
+        elif read_folder(profile.plugin) != self.plugin:
+            replace_folder(profile.plugin, self.plugin)
+        if not self.remembered:
+            remove(profile.folder / BEFORE)
+
+    def _put_back_lock(self) -> None:
+        """Where it says something new of others it is left: pnpm's next run finds out itself what we have."""
+        path = self.profile.folder / PNPM_LOCK
+        now = path.read_bytes() if path.is_file() else b""
+        before, mode = self.lock or (b"", 0)
+        if now == before or facts_of_others(now, NAME) != facts_of_others(before, NAME):
+            return
+        if self.lock is None:
+            remove(path)
+        else:
+            write_file(path, before, mode)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 from types import NoneType
@@ -12,6 +11,7 @@ import msgspec
 import pytest
 
 from foldstate.sidecar.wire.frames import HOST_NOTIFICATIONS, HOST_REQUESTS, REQUESTS
+from tests.support.node import node
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,10 +30,8 @@ class Frame(msgspec.Struct, frozen=True):
 
 @pytest.fixture(scope="module")
 def declared() -> dict[str, Frame]:
-    node = shutil.which("node")
-    assert node is not None, "this needs node: install it, then run `make setup`"
     reader = ROOT / "tests" / "bridge" / "support" / "frames.mjs"
-    words = (node, str(reader), str(ROOT / "bridge" / "frames.d.ts"))
+    words = (node(), str(reader), str(ROOT / "bridge" / "frames.d.ts"))
     read = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
     return msgspec.json.decode(read.stdout, type=dict[str, Frame])
 
@@ -50,6 +48,7 @@ UNUSED = {
     "shutdown",
     "state/changed",
     "state/get",
+    "surface/get",
 }
 """What other programs send or read and this bridge does not; the bridge ends the sidecar by ending its input."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from tests.support.node import node
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(Path(__file__).parent.glob("*.test.mjs"))
@@ -15,10 +16,7 @@ FILE_S = 120
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name.removesuffix(".test.mjs"))
 def test_the_bridges_own_tests_pass_in(file: Path) -> None:
-    node = shutil.which("node")
-    assert node is not None, "the bridge's tests need node: install it, then run `make setup`"
-    assert (ROOT / "node_modules").is_dir(), "the bridge's tests need their packages: run `make setup`"
-    words = (node, "--test", "--test-reporter=spec", str(file))
+    words = (node(), "--test", "--test-reporter=spec", str(file))
     run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=FILE_S, check=False)
     assert run.returncode == 0, f"{run.stdout}\n{run.stderr}"
 

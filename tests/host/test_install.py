@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,6 +63,14 @@ class Host(HostHome):
         folder = str(command("dsh").parent)
         return {**self.env, "PATH": f"{folder}:{path}", MARK: str(self.folder / "loaded")}
 
+    def program(self, name: str, text: str) -> Path:
+        """A program of a test's own."""
+        path = self.folder / "bin" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+        return path
+
     def plugin(self, *words: str) -> Run:
         """The host's own plugin command, which runs pnpm."""
         run = Running(
@@ -108,8 +118,7 @@ def test_what_was_installed_runs_its_sidecar_and_its_state_can_be_shown(host: Ho
     words = (str(command("foldstate")), *INSTALL)
     Running(words, host.workspace, host.setting(path)).finish().answer()
     assert host.run("Say something.").answer() == ANSWER
-    status = msgspec.json.decode((host.home / "foldstate" / "bridge-status.json").read_bytes(), type=dict[str, object])
-    assert (status["reason"], status["errors"]) == (None, {})
+    assert not list((host.home / "foldstate" / "status").glob("*"))
     shown = msgspec.json.decode(host.foldstate("show", "--json").answer(), type=dict[str, object])
     assert isinstance(shown["session"], str) and shown["session"]
     assert list((host.home / "foldstate" / "sessions").glob("*.sqlite"))
@@ -119,7 +128,7 @@ def test_an_upgrade_leaves_nothing_of_the_old_copy(host: Host, one: Release, two
     one.run(INSTALL, host.setting(path)).answer()
     two.run(INSTALL, host.setting(path)).answer()
     assert host.loaded() == "2.0.0"
-    assert [folder.name for folder in (host.home / "foldstate" / "bundle").iterdir()] == ["2.0.0"]
+    assert [folder.name.split("-")[0] for folder in (host.home / "foldstate" / "bundle").iterdir()] == ["2.0.0"]
     assert host.manifest.count(b"dsh-foldstate") == 2
 
 
@@ -171,12 +180,53 @@ def test_a_failing_pnpm_leaves_the_profile_as_it_was(host: Host, one: Release, t
     assert host.loaded() == "1.0.0"
 
 
+def test_a_failing_pnpm_leaves_another_plugin_that_came_meanwhile(host: Host, one: Release) -> None:
+    """Ours comes to its failure after somebody else's went through: both through the host's own command."""
+    host.plugin("version-exemptions").answer()
+    dsh = host.program(
+        "dsh",
+        f"""#!/bin/sh
+        [ "$4" = add ] || exec {command("dsh")} "$@"
+        {command("dsh")} plugin --profile headless add file:{other(host)} || exit 2
+        echo ERR_PNPM_NO_SPACE; exit 1
+        """,
+    )
+    run = one.run((*INSTALL, "--dsh", str(dsh)), host.setting(path_with_pnpm()))
+    assert run.code == 1 and "ERR_PNPM_NO_SPACE" in run.stderr
+    assert host.manifest.count(b'"other"') == 2 and b"dsh-foldstate" not in host.manifest
+    assert "other@file:" in host.lock
+    assert (host.profile / "node_modules" / "other" / "index.js").is_file()
+
+
+def test_an_upgrade_that_is_ended_by_a_signal_leaves_the_old_version_and_no_process(
+    host: Host, one: Release, two: Release
+) -> None:
+    """pnpm is at its work, the old copy removed, when the signal comes; another installation can follow at once."""
+    one.run(INSTALL, host.setting(path_with_pnpm())).answer()
+    manifest, lock = host.manifest, host.lock
+    pnpm = host.program(
+        "pnpm",
+        f"""#!/bin/sh
+        [ "$1" = add ] || exec {path_with_pnpm().split(":")[0]}/pnpm "$@"
+        touch {host.folder}/adding
+        sleep 600; exit 1
+        """,
+    )
+    running = two.start(INSTALL, host.setting(f"{pnpm.parent}:{path_with_pnpm()}"))
+    deadline = time.monotonic() + 30
+    while not (host.folder / "adding").exists() and running.process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert b"dsh-foldstate" not in host.manifest
+    assert running.end(signal.SIGTERM).code == 128 + signal.SIGTERM
+    assert host.left() == []
+    assert (host.manifest, host.lock) == (manifest, lock)
+    host.plugin("add", f"file:{other(host)}").answer()
+    assert host.loaded() == "1.0.0"
+
+
 @pytest.mark.parametrize("pnpm", ["#!/bin/sh\nexit 1\n", "#!/bin/sh\necho 9.15.0\n", "#!/nowhere/node\n"])
 def test_a_pnpm_that_does_not_run_or_is_another_is_passed_by(host: Host, one: Release, pnpm: str) -> None:
-    program = host.folder / "bin" / "pnpm"
-    program.parent.mkdir()
-    program.write_text(pnpm)
-    program.chmod(0o755)
+    program = host.program("pnpm", pnpm)
     run = one.run(INSTALL, host.setting(f"{program.parent}:{path_without_pnpm()}"))
     assert "without pnpm" in run.answer()
 

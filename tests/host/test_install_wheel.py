@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 import sysconfig
@@ -13,8 +14,6 @@ import pytest
 
 from tests.support.host import Run, Running, command
 from tests.support.release import bare_env, path_without_pnpm
-
-pytest.importorskip("hatchling", reason="building a wheel needs hatchling, a development dependency")
 
 ROOT = Path(__file__).parents[2]
 COMMAND = "from foldstate.sidecar.cli import main; main()"
@@ -38,6 +37,7 @@ class Installed:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    assert importlib.util.find_spec("hatchling"), "building the wheel needs hatchling: run `make setup`"
     folder = tmp_path_factory.mktemp("wheel")
     words = (sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder))
     subprocess.run(words, cwd=ROOT, check=True, capture_output=True, timeout=120)

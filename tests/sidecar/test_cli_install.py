@@ -45,6 +45,22 @@ class Place:
         assert run.code == 0, run.stderr
         return run
 
+    def other(self, name: str, content: bytes) -> Path:
+        """Another profile's package.json."""
+        manifest = self.home / "profiles" / name / "package.json"
+        manifest.parent.mkdir()
+        manifest.write_bytes(content)
+        return manifest
+
+    def versions(self) -> list[str]:
+        """Of the copies that profiles refer to, each a folder that is named after its version and its content."""
+        return sorted(path.name.split("-")[0] for path in (self.data / "bundle").iterdir())
+
+    def bundle(self) -> Path:
+        """The one copy there is."""
+        (folder,) = (self.data / "bundle").iterdir()
+        return folder
+
     def fields(self) -> dict[str, object]:
         return msgspec.json.decode(self.manifest.read_bytes(), type=dict[str, object])
 
@@ -67,13 +83,12 @@ def files(folder: Path) -> dict[str, bytes]:
 def test_an_installation_adds_its_two_entries_and_keeps_all_others(place: Place) -> None:
     place.install()
     expected = json.loads(FOUND)
-    version = msgspec.json.decode((place.plugin / "package.json").read_bytes(), type=dict[str, object])["version"]
-    expected["dependencies"]["dsh-foldstate"] = f"file:{place.data / 'bundle' / str(version)}"
+    expected["dependencies"]["dsh-foldstate"] = f"file:{place.bundle()}"
     expected["dsh"]["profile"]["bundles"].append("dsh-foldstate")
     assert place.manifest.read_text(encoding="utf-8") == json.dumps(expected, indent=2, ensure_ascii=False) + "\n"
     assert place.manifest.stat().st_mode & 0o777 == 0o640
     assert (place.profile / "package.json.before-foldstate").read_bytes() == FOUND
-    assert files(place.plugin) == files(place.data / "bundle" / str(version))
+    assert files(place.plugin) == files(place.bundle())
 
 
 def test_what_is_installed_is_what_the_plugin_names(place: Place) -> None:
@@ -91,7 +106,7 @@ def test_the_sidecar_is_named_by_the_interpreter_that_installed_it(place: Place)
     interpreter = runtime["interpreter"]
     assert isinstance(interpreter, str) and Path(interpreter).is_absolute()
     assert Path(interpreter).parent == Path(sys.executable).parent
-    assert runtime["args"] == ["-m", "foldstate.sidecar"]
+    assert runtime["args"] == ["-P", "-m", "foldstate.sidecar"]
     assert (place.data / "runtime.json").stat().st_mode & 0o777 == 0o600
     assert place.data.stat().st_mode & 0o777 == 0o700
 
@@ -230,6 +245,7 @@ def test_installations_at_the_same_time_come_to_one(place: Place) -> None:
 def test_a_crash_at_any_instant_leaves_a_profile_that_loads_all_or_nothing(place: Place, tmp_path: Path) -> None:
     releases = [release(tmp_path / "one", "1.0.0"), release(tmp_path / "two", "2.0.0")]
     whole = {each.version: files_shipped(each) for each in releases}
+    loaded = 0
     for step in range(16):
         chosen = releases[step % 2]
         running = chosen.start(("install", "--profile", "web"), place.env)
@@ -239,10 +255,13 @@ def test_a_crash_at_any_instant_leaves_a_profile_that_loads_all_or_nothing(place
             running.process.send_signal(signal.SIGKILL)
         running.finish()
         if "dsh-foldstate" in json.dumps(place.fields()):
-            version = msgspec.json.decode((place.plugin / "package.json").read_bytes(), type=dict[str, object])[
-                "version"
-            ]
-            assert files(place.plugin) == whole[str(version)]
+            spec = place.fields()["dependencies"]
+            assert isinstance(spec, dict)
+            assert files(Path(spec["dsh-foldstate"].removeprefix("file:"))) in whole.values()
+            if place.plugin.exists():
+                assert files(place.plugin) in whole.values()
+                loaded += 1
+    assert loaded
     assert releases[0].run(("install", "--profile", "web"), place.env).code == 0
     assert files(place.plugin) == whole["1.0.0"]
     assert [path.name for path in (place.profile / "node_modules").iterdir()] == ["dsh-foldstate"]
@@ -273,9 +292,9 @@ def test_an_older_version_stays_while_another_profile_uses_it(place: Place, tmp_
     assert old.run(("install", "--profile", "web", "--profile", "sdk"), place.env).code == 0
     run = new.run(("install", "--profile", "web"), place.env)
     assert "Profile sdk has version 1.0.0" in run.stdout
-    assert sorted(path.name for path in (place.data / "bundle").iterdir()) == ["1.0.0", "2.0.0"]
+    assert place.versions() == ["1.0.0", "2.0.0"]
     assert new.run(("install", "--profile", "sdk"), place.env).code == 0
-    assert sorted(path.name for path in (place.data / "bundle").iterdir()) == ["2.0.0"]
+    assert place.versions() == ["2.0.0"]
     assert files(sdk / "node_modules" / "dsh-foldstate") == files_shipped(new)
 
 
@@ -286,6 +305,94 @@ def test_the_lock_of_a_host_that_is_gone_is_taken_over(place: Place) -> None:
     lock.write_text(f"{gone.pid}\n")
     place.install()
     assert not lock.exists() and place.plugin.is_dir()
+
+
+def test_a_broken_profile_keeps_no_other_from_being_changed(place: Place) -> None:
+    broken = place.other("sdk", b'{"x":')
+    run = place.install()
+    assert "is installed in profile web" in run.stdout
+    again = place.install()
+    assert "already installed" in again.stdout
+    asked = place.run("install", "--profile", "sdk", "--profile", "headless", "--profile", "web", "--dsh", "/bin/false")
+    assert asked.code == 1 and "already installed in profile web" in asked.stdout
+    assert str(broken) in asked.stderr and "couldn't make profile headless" in asked.stderr
+    removed = place.run("uninstall")
+    assert removed.code == 0 and "removed from profile web" in removed.stdout and str(broken) in removed.stderr
+    assert place.everything() == {"package.json": FOUND}
+    assert broken.read_bytes() == b'{"x":'
+
+
+def test_a_profile_that_has_the_plugin_and_is_broken_since_is_said_and_passed_by(place: Place) -> None:
+    broken = place.other("sdk", FOUND)
+    assert place.run("install", "--profile", "sdk").code == 0
+    broken.write_bytes(b'{"x":')
+    for words in ("is installed in", "already installed in"):
+        run = place.install()
+        assert f"{words} profile web" in run.stdout and str(broken) in run.stderr
+    removed = place.run("uninstall")
+    assert removed.code == 1 and "removed from profile web" in removed.stdout and str(broken) in removed.stderr
+    assert place.everything() == {"package.json": FOUND}
+
+
+def test_a_profile_that_was_to_be_left_and_cannot_be_read_is_a_failure(place: Place) -> None:
+    broken = place.other("sdk", b'{"dependencies": {"dsh-foldstate": ')
+    place.install()
+    for words in (("uninstall",), ("uninstall", "--profile", "sdk")):
+        run = place.run(*words)
+        assert run.code == 1 and str(broken) in run.stderr
+    assert place.everything() == {"package.json": FOUND}
+
+
+def test_removing_works_when_the_data_have_been_removed_first(place: Place) -> None:
+    place.install()
+    shutil.rmtree(place.data)
+    assert "removed from profile web" in place.run("uninstall").stdout
+    assert place.everything() == {"package.json": FOUND}
+
+
+def test_a_package_json_that_is_a_link_stays_one_and_its_file_is_what_is_changed(place: Place, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles" / "profile.json"
+    real.parent.mkdir()
+    place.manifest.rename(real)
+    place.manifest.symlink_to(real)
+    place.install()
+    assert place.manifest.is_symlink() and real.read_bytes().count(b'"dsh-foldstate"') == 2
+    assert place.run("uninstall").code == 0
+    assert place.manifest.is_symlink() and real.read_bytes() == FOUND
+    assert [path.name for path in real.parent.iterdir()] == ["profile.json"]
+
+
+def test_the_folder_that_profiles_refer_to_is_mended_in_its_place(place: Place) -> None:
+    """A profile whose plugin's folder is missing, however briefly, can have no plugin added by pnpm."""
+    place.install()
+    bundle = place.bundle()
+    whole, inode = files(bundle), bundle.stat().st_ino
+    (bundle / "index.js").write_bytes(b"damaged")
+    (bundle / "runtime.js").unlink()
+    (bundle / "stray.js").write_bytes(b"")
+    place.install()
+    assert (files(place.bundle()), place.bundle().stat().st_ino) == (whole, inode)
+
+
+def test_other_files_of_the_same_version_have_a_folder_of_their_own(place: Place, tmp_path: Path) -> None:
+    first, second = release(tmp_path / "one", "1.0.0"), release(tmp_path / "two", "1.0.0", note=", changed")
+    sdk = place.other("sdk", FOUND).parent
+    assert first.run(("install", "--profile", "web", "--profile", "sdk"), place.env).code == 0
+    assert second.run(("install", "--profile", "web"), place.env).code == 0
+    assert place.versions() == ["1.0.0", "1.0.0"]
+    assert files(place.plugin) == files_shipped(second)
+    assert files(sdk / "node_modules" / "dsh-foldstate") == files_shipped(first)
+
+
+def test_the_sidecar_imports_nothing_that_lies_in_the_data_folder(place: Place) -> None:
+    place.install()
+    for name in ("anyio", "msgspec", "foldstate", "signal"):
+        (place.data / f"{name}.py").write_text("raise SystemExit('a stray file was imported')")
+    runtime = msgspec.json.decode((place.data / "runtime.json").read_bytes(), type=dict[str, object])
+    words = [str(runtime["interpreter"]), *msgspec.convert(runtime["args"], list[str])]
+    run = Running(words, place.data, {"PATH": "/nowhere"}, stdin=subprocess.PIPE).finish()
+    assert run.code == 0, run.stderr
+    assert '"sidecar/starting"' in run.stdout
 
 
 def test_failures_are_said_in_the_readers_language(place: Place) -> None:

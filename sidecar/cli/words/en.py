@@ -36,16 +36,19 @@ EN: Final = Words(
     ),
     manifest_shape="In {path}, {field} isn't what DSH expects; mend it, then try again. Nothing was changed in it.",
     pnpm_failed=(
-        "pnpm couldn't change profile {profile}: {detail}; the profile is as it was. "
+        "pnpm couldn't change profile {profile}: {detail}; as far as Foldstate goes, the profile is as it was. "
         "Run `dsh plugin --profile {profile} install` to see the whole message, then try again."
     ),
     not_as_shipped=(
-        "What pnpm put into profile {profile} isn't what Foldstate ships; the profile is as it was. "
-        "Install dsh-foldstate again, then try again."
+        "What pnpm put into profile {profile} isn't what Foldstate ships; "
+        "as far as Foldstate goes, the profile is as it was. Install dsh-foldstate again, then try again."
     ),
     bundle_incomplete="The plugin's files in this installation lack {file}; install dsh-foldstate again.",
     install_running="Another `foldstate install` or `uninstall` holds {path}; try again when it has ended.",
-    profile_busy="Another program is changing profile {profile} (it holds {path}); try again when it has ended.",
+    profile_busy=(
+        "Another program is changing profile {profile} (it holds {path}); try again when it has ended, "
+        "or remove that file if none is running."
+    ),
     file_trouble="{path}: {detail}; check its permissions and the free space, then try again.",
     no_state="No session under {path} has a state yet.",
     unknown_session="No session under {path} begins with “{session}”. There are: {candidates}.",

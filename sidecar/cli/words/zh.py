@@ -27,15 +27,18 @@ ZH: Final = Words(
     manifest_unreadable="{path} 无法按 JSON 读取（{detail}）；请修好或移开它再重试。文件未作任何改动。",
     manifest_shape="{path} 里的 {field} 不是 DSH 所要的样子；请修好它再重试。文件未作任何改动。",
     pnpm_failed=(
-        "pnpm 未能改动配置 {profile}：{detail}；配置已恢复原样。"
+        "pnpm 未能改动配置 {profile}：{detail}；Foldstate 在其中的部分已恢复原样。"
         "运行 `dsh plugin --profile {profile} install` 查看完整信息，再重试。"
     ),
     not_as_shipped=(
-        "pnpm 放进配置 {profile} 的内容与 Foldstate 自带的不一致；配置已恢复原样。请重新安装 dsh-foldstate 再重试。"
+        "pnpm 放进配置 {profile} 的内容与 Foldstate 自带的不一致；Foldstate 在其中的部分已恢复原样。"
+        "请重新安装 dsh-foldstate 再重试。"
     ),
     bundle_incomplete="这份安装的插件文件缺少 {file}；请重新安装 dsh-foldstate。",
     install_running="另一个 `foldstate install` 或 `uninstall` 正占用 {path}；请等它结束后重试。",
-    profile_busy="另一个程序正在改动配置 {profile}（占用 {path}）；请等它结束后重试。",
+    profile_busy=(
+        "另一个程序正在改动配置 {profile}（占用 {path}）；请等它结束后重试；若并没有这样的程序，请删去该文件。"
+    ),
     file_trouble="{path}：{detail}；请检查权限和剩余空间后重试。",
     no_state="{path} 下还没有任何会话有状态。",
     unknown_session="{path} 下没有以“{session}”开头的会话。现有：{candidates}。",
