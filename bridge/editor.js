@@ -37,7 +37,7 @@ export class Editor {
   #preferred
   /** The call before; the next one waits for it. @type {Promise<unknown>} */ #before = Promise.resolve()
 
-  /** @param {Context} ctx @param {ModelRoute} preferred the settings' own route, if both of its parts are given */
+  /** @param {Context} ctx @param {ModelRoute} preferred the settings' own route; what it leaves empty the session's has */
   constructor(ctx, preferred) {
     this.#ctx = ctx
     this.#preferred = preferred
@@ -61,7 +61,8 @@ export class Editor {
     const given = new Promise((_, reject) => over.signal.addEventListener('abort', () => reject(over.signal.reason)))
     const answer = Promise.race([this.#before.then(() => this.#call(params, over.signal)), given])
     // A call that was given up frees its place, even where the model goes on and on.
-    this.#before = Promise.allSettled([this.#before, answer])
+    // What is kept of it is that it is over, and not the answer.
+    this.#before = Promise.allSettled([this.#before, answer]).then(() => {})
     try {
       return await answer
     } finally {
@@ -122,13 +123,17 @@ export class Editor {
 
   /** @param {string} id @returns {Required<ModelRoute> | null} */
   #routeFor(id) {
+    const wanted = this.#preferred
     const routes = [
-      this.#preferred,
+      wanted,
       this.#ctx.get('sessions')?.get(id)?.requestHeader?.()?.config,
       this.#ctx.get('agents')?.get(id)?.options,
       this.#ctx.get('agentDefaultModel')?.currentSelection(),
     ]
-    const route = routes.find(complete)
-    return route ? { provider: route.provider, model: route.model } : null
+    // Half a route of the settings is filled from the next one; the host's own are taken whole, or not at all.
+    const half = wanted.provider || wanted.model
+    const provider = (half ? routes.find(route => route?.provider) : routes.find(complete))?.provider
+    const model = (half ? routes.find(route => route?.model) : routes.find(complete))?.model
+    return provider && model ? { provider, model } : null
   }
 }

@@ -23,7 +23,6 @@ export interface Host {
 export interface Config {
   editor?: EditorKind
   language?: Language | null
-  finish_s?: number
   quiet_s?: number
   patience_s?: number
   tier0_tokens?: number
@@ -132,18 +131,6 @@ export interface SubagentSettledResult {
   duplicate: boolean
 }
 
-export interface SurfaceGetParams {
-  session: string
-  budget_tokens?: number
-}
-
-export interface SurfaceGetResult {
-  text: string
-  tokens: number
-  revision: number
-  omitted: number
-}
-
 export interface ItemGetParams {
   session: string
   item: string
@@ -246,7 +233,6 @@ export interface Frames {
   'session/events': { params: SessionEventsParams; result: SessionEventsResult }
   'subagent/started': { params: SubagentStartedParams; result: SubagentStartedResult }
   'subagent/settled': { params: SubagentSettledParams; result: SubagentSettledResult }
-  'surface/get': { params: SurfaceGetParams; result: SurfaceGetResult }
   'item/get': { params: ItemGetParams; result: ItemGetResult }
   'evidence/get': { params: EvidenceGetParams; result: EvidenceGetResult }
   'round/finish': { params: RoundFinishParams; result: RoundFinishResult }

@@ -6,7 +6,7 @@
  * @import { InitializeParams } from './frames.js'
  * @import { Settings } from './config.js'
  */
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { Config, editorRoute, finishSeconds, hostVersion, wireConfig } from './config.js'
@@ -23,12 +23,12 @@ import { Subagents } from './subagents.js'
 import { Surface } from './surface.js'
 import { Tools } from './tools.js'
 
-/** How long the sidecar may take to tell a session's text. Milliseconds. */
-const ASKED_MS = 5000
-
 export { Config }
 export const name = 'dsh-foldstate'
 export const inject = { agents: true, sessions: true }
+
+/** This plugin's own. @type {string} */
+const VERSION = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')).version
 
 /**
  * Never throws: a plugin that does may abort the host's start.
@@ -60,29 +60,36 @@ function wire(ctx, settings) {
     data_dir: dataDir,
     config: wireConfig(settings),
   }
+  const sidecarLog = new SidecarLog(path.join(dataDir, 'sidecar.log'), report)
+  let compared = false
+  const runtime = () => {
+    const found = findRuntime(dataDir)
+    if (found.version !== VERSION && !compared) {
+      report('version', `the plugin is ${VERSION}, the sidecar ${found.version}: run \`foldstate install\` again`)
+    }
+    compared = true
+    return found
+  }
   const sidecar = new Sidecar({
     initialize,
-    process: {
-      runtime: () => findRuntime(dataDir),
-      cwd: dataDir,
-      env: childEnvironment(process.env, home),
-      log: new SidecarLog(path.join(dataDir, 'sidecar.log'), report),
-    },
+    process: { runtime, cwd: dataDir, env: childEnvironment(process.env, home), log: sidecarLog },
     onPhase: (phase, reason) => status.phase(phase, reason),
     report,
   })
   const log = new LogForwarder(sidecar, report)
   const surface = new Surface(ctx, dataDir, report)
   const subagents = new Subagents(sidecar, report)
-  const tools = new Tools(sidecar)
+  const tools = new Tools(sidecar, log)
   const editor = new Editor(ctx, editorRoute(settings))
   const finish = new Finish(sidecar, log, subagents, finishSeconds(settings, profile?.name))
 
   // Registered before anything is started, so that nothing is left behind even when the host ends during its own start.
   ctx.effect(() => async () => {
-    log.lastCall()
-    await sidecar.dispose()
-    status.ended()
+    // Whatever one of them meets, the next is reached: a sidecar that isn't ended would outlive the host.
+    guard('last call', () => log.lastCall())()
+    await guard('dispose', () => sidecar.dispose())()
+    sidecarLog.ended()
+    await status.ended()
   })
 
   sidecar.onReady = ({ wants, warnings }) => {
@@ -92,11 +99,7 @@ function wire(ctx, settings) {
   }
   sidecar.serve('editor/complete', (params, signal) => editor.complete(params, signal))
   sidecar.listen('surface/changed', params => surface.changed(params))
-  log.onOpened = guard('surface/get', async ({ id }) => {
-    subagents.opened()
-    const { text, tokens, revision } = await sidecar.request('surface/get', { session: id }, { timeoutMs: ASKED_MS })
-    surface.changed({ session: id, text, tokens, revision })
-  })
+  log.onOpened = ({ id }) => subagents.opened(id)
 
   /** @param {Session} session */
   const add = session => {
@@ -109,6 +112,7 @@ function wire(ctx, settings) {
   ctx.on('session/disposed', guard('session/disposed', session => {
     log.remove(session)
     surface.remove(session)
+    subagents.remove(session)
   }))
   // Nothing is appended to a log from in here: the host refuses it.
   ctx.on('session/event', guard('session/event', (session, event) => {
@@ -121,6 +125,8 @@ function wire(ctx, settings) {
   ctx.on('agent/created', guard('agent/created', ({ agent }) => tools.give(agent)))
   ctx.on('agent/status', guard('agent/status', ({ agent, status: now }) => {
     if (now === 'idle') return finish.idle(ctx, agent)
+    // A turn begins: a sidecar that was given up, or installed meanwhile, is wanted.
+    sidecar.nudge()
     return undefined
   }))
   const enter = guard('agent/pre-step', surface.enter.bind(surface))

@@ -2,69 +2,60 @@
  * Forwards the host's session logs. It owns how far each live session's log has been sent, and nothing else: what isn't
  * sent yet is the log itself, so nothing is buffered here, and after a reconnect both sides agree anew on where to go
  * on.
- * @import { Frames, LogEntry, SessionOpenParams } from './frames.js'
+ * @import { Frames, SessionOpenParams } from './frames.js'
  * @import { Session, SessionEvent } from './host.js'
  * @import { Sidecar } from './sidecar.js'
  */
-import { entryAt, inheritedCount, isSubagent, logLength } from './entries.js'
+import { MAX_SENT, nextBatch } from './batch.js'
+import { entryAt, isSubagent, logLength } from './entries.js'
 import { shortened } from './text.js'
 import { RpcError } from './rpc.js'
 
-/** Batches follow each other at this distance; one that only moves the cursor waits longer. Milliseconds. */
-const PACE_MS = 50
-const CURSOR_PACE_MS = 1000
-/** Bounds of one batch: entries sent, their size, and entries looked at. */
-const MAX_SENT = 200
-const MAX_BYTES = 1024 * 1024
-const MAX_SCANNED = 5000
-/** An entry larger than this fits no frame; it is counted as skipped. */
-const MAX_ENTRY_BYTES = 6 * 1024 * 1024
+/** All in milliseconds; batches follow each other at `pace`, one that only moves the cursor waits `cursorPace`. */
+export const PACES = {
+  pace: 50,
+  cursorPace: 1000,
+  /** After a failure. */
+  retry: 5000,
+  /** Another host has the session: whether it still does is asked again after this time. */
+  readOnly: 30_000,
+}
+/** A session that went is tried so often before what its log still holds is left for its next opening. */
+const LAST_TRIES = 3
+/** A title is looked for in so many of the newest entries. */
+const TITLE_WITHIN = 5000
 const OPEN_MS = 15_000
 const EVENTS_MS = 30_000
-const RETRY_MS = 5000
 const INVALID_PARAMS = -32602
-/** Another host has the session: whether it still does is asked again after this time. */
-const READ_ONLY_MS = 30_000
 
 /**
  * @typedef {{
  *   session: Session,
- *   opened: boolean,
+ *   state: 'closed' | 'open' | 'read_only',
+ *   titleStale: boolean,
  *   cursor: number,
+ *   sent: number,
+ *   taken: number,
  *   sentAt: number,
+ *   notBefore: number,
  *   timer: NodeJS.Timeout | undefined,
  *   pumping: Promise<void> | null,
  *   urgent: number,
  *   atMost: number,
  *   refused: Set<number>,
  *   closing: boolean,
- * }} Feed `cursor`: the last entry that the sidecar has; `sentAt`: when a batch was last sent; `urgent`: up to here,
- * nothing
- *   waits for its time; `atMost`: entries a batch; `refused`: entries that the sidecar can't take
+ *   triesLeft: number,
+ * }} Feed `state`: as the sidecar last said; `cursor`, `taken`, `atMost`, `refused`: see Place; `sent`: the cursor as it
+ *   will be once the batch under way is answered; `sentAt`: when a batch was last sent; `notBefore`: nothing makes an
+ *   appointment earlier than this; `urgent`: up to here, nothing waits for its pace; `triesLeft`: once it is closing
  */
-
-/**
- * An entry as it goes over the wire: verbatim, but for token streams and the provider's replay state.
- * @param {SessionEvent} entry
- * @returns {LogEntry}
- */
-export function bare({ seq, time, type, data }) {
-  if (typeof data !== 'object' || data === null) return { seq, time, type, data }
-  const { stream: _stream, ...rest } = data
-  const source = rest.message?.source
-  if (source && typeof source === 'object' && 'replayState' in source) {
-    const { replayState: _state, ...kept } = source
-    rest.message = { ...rest.message, source: kept }
-  }
-  return { seq, time, type, data: rest }
-}
 
 /**
  * @param {Session} session
  * @returns {string | undefined} the newest title that the log gives it, cut where it is too long
  */
 function titleOf(session) {
-  const first = Math.max(0, logLength(session) - MAX_SCANNED)
+  const first = Math.max(0, logLength(session) - TITLE_WITHIN)
   for (let seq = logLength(session) - 1; seq >= first; seq--) {
     const entry = entryAt(session, seq)
     if (entry?.type === 'session/title' && typeof entry.data?.title === 'string') return shortened(entry.data.title)
@@ -75,15 +66,17 @@ function titleOf(session) {
 export class LogForwarder {
   #sidecar
   #report
+  #paces
   /** @type {Map<string, Feed>} */ #feeds = new Map()
   /** @type {Set<string>} */ #wants = new Set()
   /** Called after a root session was opened in the sidecar. @type {(session: Session) => void} */
   onOpened = () => {}
 
-  /** @param {Sidecar} sidecar @param {(place: string, error: unknown) => void} report */
-  constructor(sidecar, report) {
+  /** @param {Sidecar} sidecar @param {(place: string, error: unknown) => void} report @param {typeof PACES} [paces] */
+  constructor(sidecar, report, paces = PACES) {
     this.#sidecar = sidecar
     this.#report = report
+    this.#paces = paces
   }
 
   /**
@@ -93,8 +86,9 @@ export class LogForwarder {
   connected(wants) {
     this.#wants = new Set(wants)
     for (const feed of this.#feeds.values()) {
-      feed.opened = false
-      this.#schedule(feed, 0)
+      feed.state = 'closed'
+      feed.notBefore = -Infinity
+      this.#schedule(feed, 0, true)
     }
   }
 
@@ -104,15 +98,20 @@ export class LogForwarder {
     /** @type {Feed} */
     const feed = {
       session,
-      opened: false,
+      state: 'closed',
+      titleStale: false,
       cursor: -1,
+      sent: -1,
+      taken: -1,
       sentAt: -Infinity,
+      notBefore: -Infinity,
       timer: undefined,
       pumping: null,
       urgent: -1,
       atMost: MAX_SENT,
       refused: new Set(),
       closing: false,
+      triesLeft: LAST_TRIES,
     }
     this.#feeds.set(session.id, feed)
     this.#schedule(feed, 0)
@@ -122,9 +121,10 @@ export class LogForwarder {
   grew(session, event) {
     const feed = this.#feeds.get(session.id)
     if (!feed || feed.session !== session || isSubagent(session)) return
-    if (event.type === 'session/title') feed.opened = false
-    const pace = this.#wants.has(event.type) ? PACE_MS : CURSOR_PACE_MS
-    this.#schedule(feed, Math.max(0, feed.sentAt + pace - performance.now()), pace === PACE_MS)
+    if (event.type === 'session/title') feed.titleStale = true
+    const soon = this.#wants.has(event.type)
+    const pace = soon ? this.#paces.pace : this.#paces.cursorPace
+    this.#schedule(feed, feed.sentAt + pace - performance.now(), soon)
   }
 
   /** A session went; what its log still holds is sent first. @param {Session} session */
@@ -146,16 +146,22 @@ export class LogForwarder {
     feed.urgent = logLength(session) - 1
     await this.#pump(feed)
     if (feed.cursor < feed.urgent) await this.#pump(feed)
-    return feed.opened && feed.cursor >= feed.urgent
+    return feed.state === 'open' && feed.cursor >= feed.urgent
   }
 
   /** Writes out, without waiting, what hasn't been sent; for when the host is about to end. */
   lastCall() {
     for (const feed of this.#feeds.values()) {
       clearTimeout(feed.timer)
-      const { session, opened, pumping, cursor } = feed
-      if (!opened || pumping || isSubagent(session) || cursor >= logLength(session) - 1) continue
-      this.#sidecar.request('session/events', this.#batch(feed), { timeoutMs: EVENTS_MS }).catch(() => {})
+      const { session, state, sent } = feed
+      try {
+        if (state !== 'open' || isSubagent(session) || sent >= logLength(session) - 1) continue
+        const batch = nextBatch({ ...feed, cursor: sent }, this.#wants)
+        this.#sidecar.request('session/events', batch, { timeoutMs: EVENTS_MS }).catch(() => {})
+      } catch (error) {
+        // One session that can't be read any more keeps nothing from the others.
+        this.#report('last call', error)
+      }
     }
   }
 
@@ -163,11 +169,18 @@ export class LogForwarder {
   #schedule(feed, ms, sooner = false) {
     if (feed.timer && !sooner) return
     clearTimeout(feed.timer)
+    const wait = Math.max(0, ms, feed.notBefore - performance.now())
     feed.timer = setTimeout(() => {
       feed.timer = undefined
       void this.#pump(feed)
-    }, ms)
+    }, wait)
     feed.timer.unref()
+  }
+
+  /** Lets a feed rest, whatever comes meanwhile. @param {Feed} feed @param {number} ms */
+  #rest(feed, ms) {
+    feed.notBefore = performance.now() + ms
+    this.#schedule(feed, ms, true)
   }
 
   /** @param {Feed} feed @returns {Promise<void>} */
@@ -177,29 +190,38 @@ export class LogForwarder {
       return Promise.resolve()
     }
     feed.pumping ??= this.#send(feed)
-      .catch(error => {
-        feed.opened = false
-        if (!this.#sidecar.ready) return
-        this.#report('log', error)
-        this.#schedule(feed, RETRY_MS)
-      })
+      .catch(error => this.#failed(feed, error))
       .finally(() => {
         feed.pumping = null
       })
     return feed.pumping
   }
 
+  /** @param {Feed} feed @param {unknown} error */
+  #failed(feed, error) {
+    feed.state = 'closed'
+    if (this.#sidecar.ready) this.#report('log', error)
+    else if (!feed.closing) return
+    // What is left of it stands in the host's log, and is sent when the session is opened again.
+    if (feed.closing && (--feed.triesLeft <= 0 || !this.#sidecar.ready)) this.#forget(feed)
+    else this.#rest(feed, this.#paces.retry)
+  }
+
   /** @param {Feed} feed */
   async #send(feed) {
+    const { pace, cursorPace, readOnly } = this.#paces
+    const child = isSubagent(feed.session)
+    // A child's session that the sidecar was never told of has nothing in it to close.
+    if (feed.closing && child && feed.state === 'closed') return this.#forget(feed)
     for (;;) {
-      if (!feed.opened && !(await this.#open(feed))) {
-        feed.opened = false
+      if (feed.state !== 'open' || feed.titleStale) await this.#open(feed)
+      if (feed.state === 'read_only') {
         if (feed.closing) break
-        return this.#schedule(feed, READ_ONLY_MS)
+        return this.#rest(feed, readOnly)
       }
-      if (isSubagent(feed.session) || feed.cursor >= logLength(feed.session) - 1) break
-      const batch = this.#batch(feed)
-      const early = feed.sentAt + (batch.events.length ? PACE_MS : CURSOR_PACE_MS) - performance.now()
+      if (child || feed.cursor >= logLength(feed.session) - 1) break
+      const batch = nextBatch(feed, this.#wants)
+      const early = feed.sentAt + (batch.events.length ? pace : cursorPace) - performance.now()
       const catchingUp = batch.through < logLength(feed.session) - 1
       const urgent = feed.closing || feed.cursor < feed.urgent
       if (early > 0 && !catchingUp && !urgent) return this.#schedule(feed, early, batch.events.length > 0)
@@ -212,14 +234,13 @@ export class LogForwarder {
     await this.#sidecar.request('session/close', { session: feed.session.id }, { timeoutMs: OPEN_MS })
   }
 
-  /**
-   * @param {Feed} feed
-   * @returns {Promise<boolean>} whether the sidecar takes its entries: not while another host has it
-   */
+  /** Tells the sidecar of the session, and learns where its log goes on. @param {Feed} feed */
   async #open(feed) {
     const { session } = feed
     const { cwd, parentSession } = session.header
     const last = entryAt(session, logLength(session) - 1)
+    // Before the title is read: one that comes while the sidecar answers makes it stale again.
+    feed.titleStale = false
     const title = titleOf(session)
     /** @type {SessionOpenParams} */
     const params = {
@@ -231,25 +252,29 @@ export class LogForwarder {
       ...(last === undefined ? {} : { head: { seq: last.seq, time: last.time } }),
     }
     const result = await this.#sidecar.request('session/open', params, { timeoutMs: OPEN_MS })
-    feed.cursor = result.resend_from - 1
-    feed.opened = true
+    feed.cursor = feed.sent = result.resend_from - 1
+    feed.taken = result.cursor
+    feed.state = result.read_only ? 'read_only' : 'open'
     for (const { code, message } of result.degraded) this.#report(`session/open ${code}`, message)
     if (!isSubagent(session)) this.onOpened(session)
-    return !result.read_only
   }
 
   /** @param {Feed} feed @param {Frames['session/events']['params']} batch */
   async #deliver(feed, batch) {
+    feed.sent = batch.through
     try {
       await this.#sidecar.request('session/events', batch, { timeoutMs: EVENTS_MS })
       feed.cursor = batch.through
       feed.atMost = MAX_SENT
+      feed.triesLeft = LAST_TRIES
       feed.refused.clear()
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
       if (error.data?.code === 'cursor_gap' && error.data.cursor < feed.cursor) feed.cursor = error.data.cursor
       else if (error.code === INVALID_PARAMS && batch.events.length) this.#narrow(feed, batch, error)
       else throw error
+    } finally {
+      feed.sent = feed.cursor
     }
   }
 
@@ -264,41 +289,6 @@ export class LogForwarder {
     if (events.length > 1 || !events[0]) return
     feed.refused.add(events[0].seq)
     this.#report('session/events', error)
-  }
-
-  /** The next entries of a log that has some. @param {Feed} feed @returns {Frames['session/events']['params']} */
-  #batch({ session, cursor, atMost, refused }) {
-    const inherited = inheritedCount(session)
-    if (cursor < inherited - 1) {
-      const skipped = { inherited: inherited - 1 - cursor }
-      return { session: session.id, after: cursor, through: inherited - 1, events: [], skipped }
-    }
-    /** @type {LogEntry[]} */
-    const events = []
-    /** @type {Record<string, number>} */
-    const skipped = {}
-    /** @param {string} kind */
-    const skip = kind => { skipped[kind] = (skipped[kind] ?? 0) + 1 }
-    const end = Math.min(logLength(session), cursor + 1 + MAX_SCANNED)
-    let through = cursor
-    let bytes = 0
-    for (let seq = cursor + 1; seq < end && events.length < atMost; seq++) {
-      const entry = entryAt(session, seq)
-      if (!entry || !this.#wants.has(entry.type)) skip(entry?.type ?? 'unreadable')
-      else if (refused.has(seq)) skip('refused')
-      else {
-        const sent = bare(entry)
-        const size = Buffer.byteLength(JSON.stringify(sent))
-        if (size > MAX_ENTRY_BYTES) skip('oversize')
-        else if (events.length && bytes + size > MAX_BYTES) break
-        else {
-          events.push(sent)
-          bytes += size
-        }
-      }
-      through = seq
-    }
-    return { session: session.id, after: cursor, through, events, ...(Object.keys(skipped).length ? { skipped } : {}) }
   }
 
   /** @param {Feed} feed */

@@ -13,12 +13,14 @@ import { messageOf } from './guard.js'
 /**
  * All in milliseconds. `steady`: a process that lived this long starts the pauses anew. `window` and `failures`: so
  * many ends within it open the circuit, and then nothing is started until `nudge` is called `rest` after the last one.
+ * `growth` is how many times longer the next pause is: with it, the longest is reached before the circuit opens.
  */
 export const LIMITS = {
   firstPause: 1000,
+  growth: 4,
   longestPause: 60_000,
   steady: 60_000,
-  window: 120_000,
+  window: 600_000,
   failures: 5,
   rest: 60_000,
   farewell: 800,
@@ -88,6 +90,7 @@ export class SidecarProcess {
   start() {
     if (this.#disposed || this.#child || this.#restart) return
     this.#hooks.onPhase('starting', null)
+    this.#startedAt = performance.now()
     try {
       this.#spawn(this.#hooks.runtime())
     } catch (error) {
@@ -99,18 +102,32 @@ export class SidecarProcess {
   /** Something happened for which a sidecar is wanted: one that was given up a while ago gets another chance. */
   nudge() {
     const last = this.#failures.at(-1)
-    if (this.#child || this.#restart || (last !== undefined && performance.now() - last < this.#limits.rest)) return
-    this.#failures = []
-    this.start()
+    if (last === undefined || performance.now() - last >= this.#limits.rest) this.start()
   }
 
   /**
    * Ends a process that can't be worked with; it is started again like one that ended by itself.
-   * @param {string} reason
+   * @param {string} reason said instead of its exit code, unless it has ended by itself already
    */
   kill(reason) {
+    const child = this.#child
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
     this.#killed ??= reason
-    this.#child?.kill('SIGKILL')
+    child.kill('SIGKILL')
+  }
+
+  /**
+   * The process closed its end: it is about to end, and may be committing. What it says with its exit is the reason;
+   * one that stays is ended for the reason that is given.
+   * @param {string} reason
+   */
+  leaving(reason) {
+    const child = this.#child
+    if (!child) return
+    child.stdin.end()
+    setTimeout(() => {
+      if (this.#child === child) this.kill(reason)
+    }, this.#limits.drain).unref()
   }
 
   /**
@@ -140,16 +157,23 @@ export class SidecarProcess {
       shell: false,
       windowsHide: true,
     })
+    /** @param {string} _reason */
+    let over = _reason => {}
+    // Before anything else can throw, and for good: an error event that nobody hears ends the host.
+    child.on('error', error => {
+      if (child.pid === undefined) over(`${interpreter} can't be run: ${error.message}`)
+      else this.#hooks.log.write(Buffer.from(`the host: ${error.message}\n`))
+    })
+    if (!child.stdin || !child.stdout || !child.stderr) throw new Error(`${interpreter} can't be run: no free descriptor`)
     this.#child = child
-    this.#startedAt = performance.now()
     this.#killed = null
+    this.#hooks.log.begin()
     const killAtExit = () => child.kill('SIGKILL')
     process.once('exit', killAtExit)
     child.stderr.on('data', chunk => this.#hooks.log.write(chunk))
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => {})
     this.#ended = new Promise(resolve => {
-      /** @param {string} reason */
-      const over = reason => {
+      over = reason => {
         if (this.#child !== child) return
         process.removeListener('exit', killAtExit)
         this.#child = null
@@ -158,9 +182,8 @@ export class SidecarProcess {
         this.#failed(reason)
         resolve()
       }
-      child.once('error', error => over(`${interpreter} can't be run: ${error.message}`))
       // The pipes may hold a last word; a grandchild that keeps them open isn't waited for.
-      child.once('exit', (code, signal) => setTimeout(() => over(this.#reasonOf(code, signal)), this.#limits.drain))
+      child.once('exit', (code, signal) => setTimeout(() => over(this.#reasonOf(code, signal)), this.#limits.drain).unref())
       child.once('close', (code, signal) => over(this.#reasonOf(code, signal)))
     })
     // The host's end never waits for ours.
@@ -180,7 +203,7 @@ export class SidecarProcess {
   #failed(reason) {
     if (this.#disposed) return
     const now = performance.now()
-    const { window, failures, steady, firstPause, longestPause } = this.#limits
+    const { window, failures, steady, firstPause, growth, longestPause } = this.#limits
     this.#failures = [...this.#failures.filter(at => now - at < window), now]
     if (this.#failures.length >= failures) {
       const span = `${window / 1000} s`
@@ -193,7 +216,7 @@ export class SidecarProcess {
       this.start()
     }, this.#pause)
     this.#restart.unref()
-    this.#pause = Math.min(this.#pause * 2, longestPause)
+    this.#pause = Math.min(this.#pause * growth, longestPause)
   }
 
   /** @param {number} ms */

@@ -27,6 +27,9 @@ export class RpcTimeout extends Error {}
 /** The connection ended before an answer came. */
 export class RpcClosed extends Error {}
 
+/** The connection was given up, since what comes over it can't be trusted any more. */
+export class RpcGarbled extends RpcClosed {}
+
 /**
  * @typedef {{ sentAt: number, watched: boolean, settle?: (error: Error | null, result?: unknown) => void }} Waiting
  *   a request of ours without an answer; `settle` is gone once its caller gave up
@@ -127,7 +130,13 @@ export class Peer {
         else resolve(/** @type {Frames[M]['result']} */ (result))
       }
       this.#waiting.set(id, waiting)
-      this.#send({ id, method, params })
+      try {
+        this.#send({ id, method, params })
+      } catch (error) {
+        this.#waiting.delete(id)
+        release()
+        reject(error)
+      }
     })
   }
 
@@ -180,7 +189,7 @@ export class Peer {
     if (end < 0 && held.length <= MAX_HEADER) return false
     const length = end < 0 ? null : /^content-length:[ \t]*(\d{1,10})[ \t]*$/im.exec(held.toString('latin1', 0, end))
     if (!length?.[1] || Number(length[1]) > MAX_FRAME) {
-      this.close(new RpcClosed('the other side sent a frame that is malformed or too long'))
+      this.close(new RpcGarbled('the other side sent a frame that is malformed or too long'))
       return false
     }
     this.#body = Number(length[1])
@@ -221,6 +230,8 @@ export class Peer {
   /** @param {any} frame */
   #settle(frame) {
     const waiting = this.#waiting.get(frame.id)
+    // An answer without an id says that the other side couldn't read something of ours, but not what.
+    if (!waiting && frame.error) this.#onFault('rpc', new RpcError(frame.error.code, String(frame.error.message)))
     if (!waiting) return
     this.#waiting.delete(frame.id)
     const { error } = frame

@@ -13,7 +13,7 @@ export class NoRuntime extends Error {}
 /**
  * @param {string} dataDir
  * @returns {Runtime}
- * @throws {NoRuntime}
+ * @throws {NoRuntime} or what the machine answered where the file can't be read at the moment
  */
 export function findRuntime(dataDir) {
   const file = path.join(dataDir, 'runtime.json')
@@ -23,8 +23,11 @@ export function findRuntime(dataDir) {
   try {
     found = JSON.parse(readFileSync(file, 'utf8').replace(/^\uFEFF/, ''))
   } catch (error) {
-    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
-    throw new NoRuntime(`${file} ${missing ? "isn't there" : `can't be read (${messageOf(error)})`}: ${mend}`)
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'ENOENT') throw new NoRuntime(`${file} isn't there: ${mend}`)
+    // What a machine that is short of something refuses now, it may give soon: that is worth another try.
+    if (code !== undefined) throw new Error(`${file} can't be read: ${messageOf(error)}`)
+    throw new NoRuntime(`${file} can't be read (${messageOf(error)}): ${mend}`)
   }
   const { interpreter, args, version } = found ?? {}
   if (typeof interpreter !== 'string' || !path.isAbsolute(interpreter)) {

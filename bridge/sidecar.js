@@ -6,19 +6,22 @@
  * @import { RequestOptions } from './rpc.js'
  * @import { Hooks } from './process.js'
  */
-import { messageOf } from './guard.js'
-import { SidecarProcess } from './process.js'
-import { Peer } from './rpc.js'
+import { messageOf, within } from './guard.js'
+import { LastStart } from './last-start.js'
+import { LIMITS, SidecarProcess } from './process.js'
+import { Peer, RpcClosed, RpcGarbled } from './rpc.js'
 
 const HANDSHAKE_MS = 20_000
-/** A healthy process says `sidecar/starting` within this time of its start. */
-const FIRST_WORD_MS = 600
-/** The longest that anyone waits for a start. */
-const START_MS = 4000
+/**
+ * All in milliseconds. `firstWord`: a healthy process says `sidecar/starting` within this time of its start. `start`: the
+ * longest after its start that anyone waits for it; a healthy one takes 350 to 1000. `hung`: silent for so long with a
+ * request unanswered, it is taken for hung, and is ended.
+ */
+export const PATIENCE = { firstWord: 600, start: 2000, hung: 30_000 }
 /** A request unanswered for so long means that it isn't well, and nobody waits for it any more. */
 export const UNWELL_MS = 1000
-/** Silent for so long with a request unanswered, it is taken for hung, and is ended. */
-const HUNG_MS = 30_000
+/** The longest that the end waits for a note of a failed start. */
+const NOTE_MS = 250
 
 /** There is no sidecar to ask at the moment; the message says why. */
 export class SidecarDown extends Error {}
@@ -28,8 +31,12 @@ export class Sidecar {
   #initialize
   #report
   #onPhase
+  #patience
+  #lastStart
+  #disposed = false
   /** @type {Peer | null} */ #peer = null
   #ready = false
+  /** Whether the process that runs was ever ready. */ #greeted = false
   #reason = 'not started yet'
   /** @type {Map<keyof Frames, (params: any, signal: AbortSignal) => any>} */ #handlers = new Map()
   /** @type {Map<keyof Frames, (params: any) => void>} */ #listeners = new Map()
@@ -45,9 +52,11 @@ export class Sidecar {
    *   onPhase: Hooks['onPhase'],
    *   report: (place: string, error: unknown) => void,
    * }} parts
-   * @param {ConstructorParameters<typeof SidecarProcess>[1]} [limits]
+   * @param {typeof LIMITS & typeof PATIENCE} [limits]
    */
-  constructor({ initialize, process, onPhase, report }, limits) {
+  constructor({ initialize, process, onPhase, report }, limits = { ...LIMITS, ...PATIENCE }) {
+    this.#patience = limits
+    this.#lastStart = new LastStart(initialize.data_dir, report)
     this.#initialize = initialize
     this.#onPhase = onPhase
     this.#report = report
@@ -117,7 +126,8 @@ export class Sidecar {
   }
 
   /**
-   * Whether it takes requests, or soon will: a start that gave a sign of life is waited for, anything else isn't.
+   * Whether it takes requests, or soon will: a start that gave a sign of life is waited for, up to a bound. Anything else
+   * isn't, nor is a start after one that failed.
    * @param {AbortSignal} signal
    * @returns {Promise<boolean>}
    */
@@ -126,7 +136,10 @@ export class Sidecar {
       const age = this.#process.ageMs
       if (signal.aborted || age === null) return false
       if (this.#ready) return !this.unwell
-      const left = (this.#peer?.heardAt == null ? FIRST_WORD_MS : START_MS) - age
+      if (this.#lastStart.failed) return false
+      const { firstWord, start } = this.#patience
+      if (age >= start) this.#lastStart.didFail(`it wasn't ready ${start / 1000} s after its start`)
+      const left = (this.#peer?.heardAt == null ? firstWord : start) - age
       if (left <= 0) return false
       await this.#change(left, signal)
     }
@@ -134,9 +147,11 @@ export class Sidecar {
 
   /** Ends it for good; resolves when nothing of it is left. */
   async dispose() {
+    this.#disposed = true
     clearInterval(this.#watch)
     // Before the handshake it has accepted nothing that it could lose.
     await this.#process.dispose(!this.#ready || this.unwell)
+    await within(this.#lastStart.written, NOTE_MS, 'noting a start').catch(error => this.#report('start-failed', error))
   }
 
   /** @param {ChildProcessWithoutNullStreams} child */
@@ -144,17 +159,24 @@ export class Sidecar {
     const peer = new Peer(child.stdout, child.stdin, {
       onClose: reason => {
         this.#ready = false
-        this.#process.kill(`the connection to the sidecar broke: ${reason.message}`)
+        const words = `the connection to the sidecar broke: ${reason.message}`
+        if (reason instanceof RpcGarbled) this.#process.kill(words)
+        else this.#process.leaving(words)
       },
       onFault: this.#report,
     })
     this.#peer = peer
+    this.#greeted = false
     for (const [method, handler] of this.#handlers) peer.serve(method, handler)
     for (const [method, listener] of this.#listeners) peer.listen(method, listener)
     peer.listen('sidecar/starting', () => this.#wake())
-    this.#watch = setInterval(() => this.#endIfHung(peer), HUNG_MS / 10)
+    this.#watch = setInterval(() => this.#endIfHung(peer), this.#patience.hung / 10)
     this.#watch.unref()
-    this.#greet(peer).catch(error => this.#process.kill(`the sidecar refused the handshake: ${messageOf(error)}`))
+    this.#greet(peer).catch(error => {
+      // One that ended meanwhile says itself why.
+      if (error instanceof RpcClosed || error instanceof SidecarDown) return
+      this.#process.kill(`the sidecar refused the handshake: ${messageOf(error)}`)
+    })
   }
 
   /** @param {Peer} peer */
@@ -162,6 +184,8 @@ export class Sidecar {
     const result = await peer.request('initialize', this.#initialize, { timeoutMs: HANDSHAKE_MS, watched: false })
     if (result.protocol !== this.#initialize.protocol) throw new Error(`it speaks protocol ${result.protocol}`)
     this.#ready = true
+    this.#greeted = true
+    this.#lastStart.succeeded()
     this.#onPhase('running', null)
     this.onReady(result)
     this.#wake()
@@ -170,13 +194,15 @@ export class Sidecar {
   /** @param {Peer} peer */
   #endIfHung(peer) {
     const silent = performance.now() - (peer.heardAt ?? -Infinity)
-    if (peer.oldestUnansweredMs <= HUNG_MS || silent <= HUNG_MS) return
+    const { hung } = this.#patience
+    if (peer.oldestUnansweredMs <= hung || silent <= hung) return
     this.#process.kill('the sidecar hung: it answered nothing')
   }
 
   /** @param {string} reason */
   #lost(reason) {
     clearInterval(this.#watch)
+    if (!this.#greeted && !this.#disposed) this.#lastStart.didFail(reason)
     this.#ready = false
     this.#peer?.close(new SidecarDown(reason))
     this.#peer = null

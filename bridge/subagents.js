@@ -1,11 +1,12 @@
 /**
  * Tells the sidecar when a subagent starts and when it ends, as facts of the root session that it works for. It owns
  * which session is whose child, as far as this process saw it, and the facts that no sidecar has taken yet: unlike the
- * log's entries they stand nowhere else.
+ * log's entries they stand nowhere else. What one root's facts wait for holds up no other root's.
  * @import { Session, SessionEvent, SubagentEdge } from './host.js'
  * @import { Frames } from './frames.js'
  * @import { Sidecar } from './sidecar.js'
  */
+import { isSubagent } from './entries.js'
 import { RpcError } from './rpc.js'
 import { shortened } from './text.js'
 
@@ -15,20 +16,24 @@ const MAX_DEPTH = 32
 /** More facts than this aren't kept for a sidecar to come; the oldest go, and that is reported. */
 const MAX_KEPT = 500
 
+/** Why a fact can't be taken now and may be later. */
+const LATER = new Set(['session_not_open', 'read_only', 'storage_unavailable', 'unanswered'])
+
 /**
  * @typedef {'subagent/started' | 'subagent/settled'} Method
  * @typedef {{ parent?: string, label?: string, mode?: string }} Child
- * @typedef {{ method: Method, child: string, params: Omit<Frames['subagent/settled']['params'], 'session' | 'label'> }}
- *   Fact
+ * @typedef {{ root: string, method: Method, params: Frames['subagent/settled']['params'] }} Fact
  */
 
 export class Subagents {
   #sidecar
   #report
   /** @type {Map<string, Child>} */ #children = new Map()
+  /** Root sessions that went, and of whose children something is still known. @type {Set<string>} */ #gone = new Set()
   /** @type {Set<string>} */ #running = new Set()
-  /** @type {Fact[]} */ #kept = []
-  #telling = false
+  /** Facts whose root has yet to be looked for. */ #unplaced = 0
+  /** Untold, oldest first. @type {Set<Fact>} */ #kept = new Set()
+  /** The telling of each root's facts, one at a time. @type {Map<string, Promise<void>>} */ #telling = new Map()
 
   /** @param {Sidecar} sidecar @param {(place: string, error: unknown) => void} report */
   constructor(sidecar, report) {
@@ -37,8 +42,17 @@ export class Subagents {
   }
 
   /** @param {Session} session */
-  add({ id, header: { origin, parentSession } }) {
-    if (origin === 'subagent' && parentSession) this.#note(id, { parent: parentSession })
+  add(session) {
+    const { parentSession } = session.header
+    if (!isSubagent(session)) this.#gone.delete(session.id)
+    else if (parentSession) this.#note(session.id, { parent: parentSession })
+  }
+
+  /** A session went: with a root, what is known of its children, unless one is still at work. @param {Session} session */
+  remove(session) {
+    if (isSubagent(session)) return
+    this.#gone.add(session.id)
+    this.#forgetSoon(session.id)
   }
 
   /**
@@ -67,22 +81,22 @@ export class Subagents {
   /** @param {SubagentEdge} edge */
   started(edge) {
     this.#running.add(edge.id)
-    this.#keep('subagent/started', edge, {})
+    this.#happened('subagent/started', edge, {})
   }
 
   /** @param {SubagentEdge} edge */
   ended(edge) {
     this.#running.delete(edge.id)
     const closing = (edge.lastAssistantMessage ?? []).map(({ text }) => text ?? '').join('')
-    this.#keep('subagent/settled', edge, {
+    this.#happened('subagent/settled', edge, {
       stop_reason: edge.stopReason ?? 'unknown',
       ...(closing ? { closing } : {}),
     })
   }
 
-  /** A root session was opened in the sidecar: what it hasn't been told goes to it. */
-  opened() {
-    void this.#tell()
+  /** A root session was opened in the sidecar: what it hasn't been told goes to it. @param {string} root */
+  opened(root) {
+    this.#tell(root)
   }
 
   /** @param {string} id @param {Child} child */
@@ -91,47 +105,72 @@ export class Subagents {
   }
 
   /** @param {Method} method @param {SubagentEdge} edge @param {Record<string, string>} more */
-  #keep(method, edge, more) {
+  #happened(method, edge, more) {
     const run = edge.runId === undefined ? {} : { run: edge.runId }
-    const params = /** @type {Fact['params']} */ ({ child: edge.id, ...run, ...more, at: new Date().toISOString() })
-    this.#kept.push({ method, child: edge.id, params })
-    if (this.#kept.length > MAX_KEPT) {
-      this.#kept.shift()
+    const fact = { child: edge.id, ...run, ...more, at: new Date().toISOString() }
+    this.#unplaced += 1
+    // The parent's log may name the child only after this.
+    setImmediate(() => {
+      this.#unplaced -= 1
+      this.#keep(method, fact)
+    })
+  }
+
+  /** @param {Method} method @param {{ child: string, at: string }} fact */
+  #keep(method, fact) {
+    const root = this.#rootOf(fact.child)
+    if (root === null) return this.#report('subagents', new Error(`the parent of ${fact.child} isn't known`))
+    const { label, mode } = this.#children.get(fact.child) ?? {}
+    const named = { session: root, ...fact, ...(label === undefined ? {} : { label }) }
+    const params = method === 'subagent/started' && mode !== undefined ? { ...named, mode } : named
+    this.#kept.add({ root, method, params: /** @type {Fact['params']} */ (params) })
+    const [oldest] = this.#kept
+    if (this.#kept.size > MAX_KEPT && oldest) {
+      this.#kept.delete(oldest)
       this.#report('subagents', new Error('too many facts wait for a sidecar; the oldest was dropped'))
     }
-    // The parent's log may name the child only after this.
-    setImmediate(() => void this.#tell())
+    if (this.#gone.has(root)) this.#forgetSoon(root)
+    this.#tell(root)
   }
 
-  async #tell() {
-    if (this.#telling) return
-    this.#telling = true
-    try {
-      for (let fact = this.#kept[0]; fact && this.#sidecar.ready; fact = this.#kept[0]) {
-        await this.#send(fact)
-        this.#kept.shift()
+  /** @param {string} root */
+  #tell(root) {
+    const telling = (this.#telling.get(root) ?? Promise.resolve()).then(() => this.#tellAll(root))
+    this.#telling.set(root, telling)
+    void telling.then(() => {
+      if (this.#telling.get(root) === telling) this.#telling.delete(root)
+    })
+  }
+
+  /** Tells a root's facts in order, as far as they are taken. Never rejects. @param {string} root */
+  async #tellAll(root) {
+    for (const fact of [...this.#kept].filter(one => one.root === root)) {
+      if (!this.#sidecar.ready) return
+      try {
+        await this.#sidecar.request(fact.method, fact.params, { timeoutMs: TOLD_MS })
+      } catch (error) {
+        const code = error instanceof RpcError ? (error.data?.code ?? 'refused') : 'unanswered'
+        if (this.#sidecar.ready && code !== 'session_not_open') this.#report('subagents', error)
+        // Kept: its session's next opening, or its next fact, sends it again.
+        if (LATER.has(code)) return
       }
-    } catch (error) {
-      // The fact is kept; the next sidecar, or the next fact, sends it again.
-      if (this.#sidecar.ready) this.#report('subagents', error)
-    } finally {
-      this.#telling = false
+      this.#kept.delete(fact)
     }
   }
 
-  /** @param {Fact} fact */
-  async #send({ method, child, params }) {
-    const session = this.#rootOf(child)
-    if (session === null) return this.#report('subagents', new Error(`the parent of ${child} isn't known`))
-    const { label, mode } = this.#children.get(child) ?? {}
-    const named = { session, ...params, ...(label === undefined ? {} : { label }) }
-    const started = method === 'subagent/started' && mode !== undefined ? { ...named, mode } : named
-    try {
-      await this.#sidecar.request(method, started, { timeoutMs: TOLD_MS })
-    } catch (error) {
-      if (!(error instanceof RpcError) || error.data?.code === 'session_not_open') throw error
-      this.#report('subagents', error)
-    }
+  /** @param {string} root */
+  #forgetSoon(root) {
+    setImmediate(() => this.#forget(root))
+  }
+
+  /** @param {string} root */
+  #forget(root) {
+    if (!this.#gone.has(root) || [...this.#running].some(child => this.#rootOf(child) === root)) return
+    // A fact that is under way needs to know whose child it was.
+    if (this.#unplaced) return this.#forgetSoon(root)
+    this.#gone.delete(root)
+    const gone = [...this.#children.keys()].filter(child => this.#rootOf(child) === root)
+    for (const child of gone) this.#children.delete(child)
   }
 
   /**

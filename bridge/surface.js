@@ -16,10 +16,14 @@ export const SOURCE_KIND = 'plugin:dsh-foldstate'
 const ROLE = 'state'
 /** So many blocks may stand before the old ones are cleared although that loses the provider's cache. */
 const MAX_STANDING = 8
-/** The longest that the reading of a session's file may take, and so a step wait for it. Milliseconds. */
+/** The longest that a step waits for the reading of its session's file. Milliseconds. */
 const FILE_MS = 250
 
-/** @typedef {{ text: string, revision: number }} Known */
+/**
+ * @typedef {{ text: string, revision: number }} Known
+ * @typedef {{ known: Known | null, reading: Promise<void> | null }} Live what is known of a session that lives, and the
+ *   reading of its file while it goes on
+ */
 
 /** @param {string} text @returns {Message} */
 const blockOf = text => ({
@@ -51,8 +55,7 @@ export class Surface {
   #ctx
   #folder
   #report
-  /** @type {Map<string, Known>} */ #known = new Map()
-  /** @type {Map<string, Promise<string | null>>} */ #files = new Map()
+  /** @type {Map<string, Live>} */ #live = new Map()
   /** Sessions whose prefix a compaction rewrote since their last step. @type {Set<string>} */ #compacted = new Set()
 
   /** @param {Context} ctx @param {string} dataDir @param {(place: string, error: unknown) => void} report */
@@ -62,16 +65,18 @@ export class Surface {
     this.#folder = path.join(dataDir, 'sessions')
   }
 
-  /** The sidecar told a session's text. @param {Frames['surface/changed']['params']} surface */
+  /**
+   * The sidecar told a session's text. What comes after the session went is nobody's.
+   * @param {Frames['surface/changed']['params']} surface
+   */
   changed({ session, text, revision }) {
-    const known = this.#known.get(session)
-    if (known && known.revision > revision) return
-    this.#known.set(session, { text, revision })
+    const live = this.#live.get(session)
+    if (live && !(live.known && live.known.revision > revision)) live.known = { text, revision }
   }
 
   /** A new sidecar answered: what it says counts, also where its revisions begin anew. */
   connected() {
-    for (const known of this.#known.values()) known.revision = -1
+    for (const { known } of this.#live.values()) if (known) known.revision = -1
   }
 
   /**
@@ -79,14 +84,16 @@ export class Surface {
    * @param {Session} session
    */
   add(session) {
-    if (isSubagent(session) || this.#files.has(session.id)) return
-    this.#files.set(session.id, this.#read(session.id))
+    if (isSubagent(session) || this.#live.has(session.id)) return
+    /** @type {Live} */
+    const live = { known: null, reading: null }
+    this.#live.set(session.id, live)
+    void this.#read(session.id, live)
   }
 
   /** @param {Session} session */
   remove({ id }) {
-    this.#known.delete(id)
-    this.#files.delete(id)
+    this.#live.delete(id)
     this.#compacted.delete(id)
   }
 
@@ -126,6 +133,8 @@ export class Surface {
     const own = blocks.slice(foreign.length)
     const last = own.at(-1)?.message.content[0]?.text
     const append = text && (last === undefined || (turnBegins && text !== last)) ? text : null
+    // Without the meter nothing is cleared: what it is told for would be wrong. A later step finds it ready.
+    if (!this.#ctx.get('tokenMeter')) return append
     const prefixLost = this.#compacted.delete(session.id) || foreign.length > 0
     if (text === '' && turnBegins) this.#clear(session, blocks)
     else if (prefixLost || own.length + (append ? 1 : 0) > MAX_STANDING) {
@@ -141,14 +150,13 @@ export class Surface {
    */
   #clear(session, blocks) {
     const meter = this.#ctx.get('tokenMeter')
+    if (!meter) return
     for (const { seq, message } of blocks) {
-      if (meter) {
-        session.append('compaction/prune', {
-          shadowedRange: { start: seq, end: seq },
-          shadowedSeqs: [seq],
-          shadowedTokenCount: meter.estimateMessage(message),
-        })
-      }
+      session.append('compaction/prune', {
+        shadowedRange: { start: seq, end: seq },
+        shadowedSeqs: [seq],
+        shadowedTokenCount: meter.estimateMessage(message),
+      })
       session.append('user/message', blockOf(''), {
         surfaceOp: { op: 'replace', startSeq: seq, endSeq: seq },
         sourceEventSeqs: [seq],
@@ -156,29 +164,48 @@ export class Surface {
     }
   }
 
-  /** @param {Session} session @returns {Promise<string | null>} */
+  /** @param {Session} session @returns {Promise<string | null>} null where no text can be had in time */
   async #textOf(session) {
-    const known = this.#known.get(session.id)
-    if (known) return known.text
     this.add(session)
-    const read = await this.#files.get(session.id)
-    return this.#known.get(session.id)?.text ?? read ?? null
+    const live = this.#live.get(session.id)
+    if (!live) return null
+    if (!live.known) {
+      const read = within(live.reading ?? this.#read(session.id, live), FILE_MS, `reading the text of ${session.id}`)
+      await read.catch(error => this.#report('surface file', error))
+    }
+    return live.known?.text ?? null
   }
 
   /**
+   * Reads the text of the last time. Never rejects; a failure is told, and not remembered: the next step tries again.
    * @param {string} session
-   * @returns {Promise<string | null>} null where no text of this session's can be had in time
+   * @param {Live} live what a sidecar tells meanwhile is newer
    */
-  async #read(session) {
+  #read(session, live) {
+    live.reading = this.#textIn(session)
+      .then(text => {
+        if (text !== null) live.known ??= { text, revision: -1 }
+      })
+      .catch(error => this.#report('surface file', error))
+      .finally(() => {
+        live.reading = null
+      })
+    return live.reading
+  }
+
+  /** @param {string} session @returns {Promise<string | null>} null where it has no file yet */
+  async #textIn(session) {
     const name = `${sessionStem(session)}.surface.json`
+    /** @type {string} */
+    let content
     try {
-      const reading = readFile(path.join(this.#folder, name), 'utf8')
-      const found = JSON.parse(await within(reading, FILE_MS, `reading ${name}`))
-      if (found?.session === session && typeof found.text === 'string') return found.text
-      throw new Error(`${name} isn't this session's`)
+      content = await readFile(path.join(this.#folder, name), 'utf8')
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) this.#report('surface file', error)
-      return null
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+      throw error
     }
+    const found = JSON.parse(content)
+    if (found?.session !== session || typeof found.text !== 'string') throw new Error(`${name} isn't this session's`)
+    return found.text
   }
 }

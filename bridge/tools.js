@@ -1,10 +1,13 @@
 /**
  * The agent's two tools: an item of the state, and an event's own words. Root agents alone have them.
  * @import { Agent, Tool, ToolExecution } from './host.js'
+ * @import { Frames } from './frames.js'
+ * @import { LogForwarder } from './log.js'
  * @import { Sidecar } from './sidecar.js'
  */
 import { isSubagent } from './entries.js'
 import { messageOf } from './guard.js'
+import { RpcError } from './rpc.js'
 
 const ANSWER_MS = 5000
 const TAG = 'foldstate-data'
@@ -24,21 +27,37 @@ const output = {
   render: (_args, { text }) => [{ type: 'text', text }],
 }
 
-/** @param {Sidecar} sidecar @returns {Tool[]} */
-function toolsOf(sidecar) {
+/** @param {unknown} error @returns {boolean} whether the sidecar has yet to be told of the session */
+const unopened = error => error instanceof RpcError && error.data?.code === 'session_not_open'
+
+/** @param {Sidecar} sidecar @param {LogForwarder} log @returns {Tool[]} */
+function toolsOf(sidecar, log) {
   /**
-   * @param {Promise<unknown>} asked
+   * Asks once the sidecar is there. What fails is a result as well: a failure of ours is none of the user's, and would
+   * come back to them as an event.
+   * @template {'item/get' | 'evidence/get'} M
+   * @param {ToolExecution} execution
+   * @param {M} method
+   * @param {Omit<Frames[M]['params'], 'session'>} params
    * @returns {Promise<{ text: string }>}
    */
-  const answer = async asked => {
+  const answer = async ({ agent, signal }, method, params) => {
     try {
-      return { text: asData(await asked) }
+      if (!(await sidecar.settled(signal))) return { text: 'Foldstate is not available now; go on without it.' }
+      const asked = /** @type {Frames[M]['params']} */ ({ session: agent.session.id, ...params })
+      const ask = () => sidecar.request(method, asked, { timeoutMs: ANSWER_MS, signal })
+      const found = ask().catch(async error => {
+        if (!unopened(error) || !(await log.flush(agent.session))) throw error
+        return ask()
+      })
+      return { text: asData(await found) }
     } catch (error) {
-      throw new Error(`Foldstate has no answer: ${messageOf(error)}`)
+      signal.throwIfAborted()
+      // What the sidecar refuses it says to the agent, who can mend it.
+      if (error instanceof RpcError && !unopened(error)) return { text: `Foldstate has no answer: ${error.message}` }
+      return { text: `Foldstate is not available now (${messageOf(error)}); go on without it.` }
     }
   }
-  /** @param {ToolExecution} execution */
-  const options = execution => ({ timeoutMs: ANSWER_MS, signal: execution.signal })
   return [
     {
       name: 'fold_read',
@@ -52,10 +71,7 @@ function toolsOf(sidecar) {
         additionalProperties: false,
       },
       output,
-      execute: ({ id }, execution) => {
-        const params = { session: execution.agent.session.id, item: id, brief: true }
-        return answer(sidecar.request('item/get', params, options(execution)))
-      },
+      execute: ({ id }, execution) => answer(execution, 'item/get', { item: id, brief: true }),
     },
     {
       name: 'fold_evidence',
@@ -72,10 +88,8 @@ function toolsOf(sidecar) {
         additionalProperties: false,
       },
       output,
-      execute: ({ ref, offset }, execution) => {
-        const params = { session: execution.agent.session.id, ref, ...(offset === undefined ? {} : { offset }) }
-        return answer(sidecar.request('evidence/get', params, options(execution)))
-      },
+      execute: ({ ref, offset }, execution) =>
+        answer(execution, 'evidence/get', { ref, ...(offset === undefined ? {} : { offset }) }),
     },
   ]
 }
@@ -84,9 +98,9 @@ export class Tools {
   #tools
   /** @type {WeakSet<Agent>} */ #given = new WeakSet()
 
-  /** @param {Sidecar} sidecar */
-  constructor(sidecar) {
-    this.#tools = toolsOf(sidecar)
+  /** @param {Sidecar} sidecar @param {LogForwarder} log */
+  constructor(sidecar, log) {
+    this.#tools = toolsOf(sidecar, log)
   }
 
   /** Registers the tools for a root agent, once. @param {Agent} agent */

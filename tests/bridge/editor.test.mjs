@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import v8 from 'node:v8'
+import vm from 'node:vm'
 import { Editor } from '../../bridge/editor.js'
 import { until } from './support/until.mjs'
 
@@ -79,21 +81,25 @@ for (const [efforts, effort] of [[['low', 'off'], 'off'], [['low', 'high'], 'low
   })
 }
 
-for (const [what, host, model] of [
+for (const [what, host, model, provider = 'p'] of [
   ['the settings', { preferred: at('p', 'ours'), header: { config: at('p', 'header') } }, 'ours'],
   ["the session's last request", { preferred: at('p', ''), header: { config: at('p', 'header') }, agent: { options: at('p', 'agent') } }, 'header'],
+  ['the settings, its provider from the session', { preferred: at('', 'ours'), header: { config: at('q', 'header') } }, 'ours', 'q'],
+  ['the session, its provider from the settings', { preferred: at('ours', ''), header: { config: at('q', 'header') } }, 'header', 'ours'],
+  ['the settings, its provider from an agent without a model', { preferred: at('', 'ours'), agent: { options: { provider: 'q' } } }, 'ours', 'q'],
   ['the agent', { agent: { options: at('p', 'agent') }, selection: ROUTE }, 'agent'],
   ["the host's selection", { agent: { options: {} }, selection: ROUTE }, 'm'],
 ]) {
   test(`the model can come from ${what}`, async () => {
     const { editor, calls } = asking(host)
     await editor.complete(ASKED, never)
-    assert.equal(calls[0].model, model)
+    assert.deepEqual([calls[0].provider, calls[0].model], [provider, model])
   })
 }
 
 for (const [what, host, code] of [
   ['a host without a route', {}, 'editor_unavailable'],
+  ['a model that no provider has', { preferred: at('', 'ours'), agent: { options: {} } }, 'editor_unavailable'],
   ['a host without models', { llm: false, selection: ROUTE }, 'editor_unavailable'],
   ['an answer of white space', { selection: ROUTE, chunks: [{ type: 'text-delta', text: ' \n' }, { type: 'finish', reason: { kind: 'max-tokens' } }] }, 'editor_empty'],
   ['a failed call', { selection: ROUTE, chunks: [{ type: 'finish', reason: { kind: 'error', failure: { message: 'quota' } } }] }, 'editor_failed'],
@@ -154,4 +160,23 @@ test('a call that was given up frees its place, even where the model never ends'
   await until('the next begins', () => release.length === 2)
   release[1]()
   assert.equal((await next).text, 'answer 2')
+})
+
+test('answers that were given are not kept', async () => {
+  v8.setFlagsFromString('--expose-gc')
+  const collect = vm.runInNewContext('gc')
+  const held = () => {
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  const megabyte = () => Buffer.alloc(1e6, 'x').toString()
+  const chunks = async function* () { yield { type: 'text-delta', text: megabyte() } }
+  const { editor, calls } = asking({ selection: ROUTE, chunks })
+  const before = held()
+  for (let i = 0; i < 60; i++) {
+    await editor.complete(ASKED, never)
+    calls.length = 0
+  }
+  const more = held() - before
+  assert.ok(more < 20e6, `${Math.round(more / 1e6)} MB`)
 })

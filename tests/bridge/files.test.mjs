@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { findRuntime, NoRuntime } from '../../bridge/runtime.js'
 import { Status } from '../../bridge/status.js'
 import { sessionStem } from '../../bridge/stem.js'
 import { folder } from './support/child.mjs'
+import { until } from './support/until.mjs'
 
 for (const [session, stem] of [
   ['session-85ffdc30-5814-4c6f-a872-1fe499fef9bb', 'session-85ffdc30-5814-4c6f-a872-1fe499fe-65d5e6bc2ed3b4bd'],
@@ -21,7 +23,7 @@ for (const [session, stem] of [
   })
 }
 
-const GOOD = { interpreter: '/usr/bin/python3', args: ['-m', 'foldstate.sidecar'], version: '0.1.0' }
+const GOOD = { interpreter: '/usr/bin/python3', args: ['-P', '-m', 'foldstate.sidecar'], version: '0.1.0' }
 
 test('the runtime is what the installation wrote, also behind a byte order mark', t => {
   const data = folder(t)
@@ -44,14 +46,35 @@ for (const [what, content] of [
   })
 }
 
-const read = data => JSON.parse(readFileSync(path.join(data, 'bridge-status.json'), 'utf8'))
+const fileOf = (data, pid = process.pid) => path.join(data, 'status', `${pid}.json`)
+test('a runtime file that cannot be read at the moment is worth another try', t => {
+  const data = folder(t)
+  mkdirSync(path.join(data, 'runtime.json'))
+  assert.throws(() => findRuntime(data), error => !(error instanceof NoRuntime) && /runtime\.json can't be read: EISDIR/.test(error.message))
+})
 
-test('the status file tells the phase, its reason and how often each place failed', t => {
+const read = data => JSON.parse(readFileSync(fileOf(data), 'utf8'))
+const written = (data, what, holds) => until(what, () => existsSync(fileOf(data)) && holds(read(data)))
+
+/** The id of a process that is gone. */
+const gone = () => spawnSync(process.execPath, ['-e', '']).pid
+
+/** What a process of this id left behind. */
+function left(data, pid, status) {
+  mkdirSync(path.join(data, 'status'), { recursive: true })
+  const whole = { pid, at: new Date().toISOString(), sidecar: 'off', reason: null, errors: {}, ...status }
+  writeFileSync(fileOf(data, pid), JSON.stringify(whole))
+  return fileOf(data, pid)
+}
+
+test('the status file tells the phase, its reason and how often each place failed', async t => {
   const data = folder(t)
   const warned = []
   const status = new Status(data, { warn: text => warned.push(text) })
   for (let i = 0; i < 5; i++) status.report('session/event', new Error(`fault ${i}`))
   status.phase('failed', 'no interpreter')
+  assert.equal(existsSync(fileOf(data)), false, 'the host does not wait for the disk')
+  await written(data, 'it is written', () => true)
   const { pid, at, ...rest } = read(data)
   assert.equal(pid, process.pid)
   assert.ok(Math.abs(Date.parse(at) - Date.now()) < 60_000)
@@ -63,21 +86,76 @@ test('the status file tells the phase, its reason and how often each place faile
   assert.equal(warned.filter(text => text.includes('fault')).length, 3, 'one place is logged three times, then only counted')
 })
 
-test("a trouble that was there to the host's end stays readable, and a good run ends as off", t => {
+test('what changes while the file is written is in the next writing', async t => {
+  const data = folder(t)
+  const status = new Status(data, undefined)
+  status.phase('starting', null)
+  status.phase('running', null)
+  status.phase('failed', 'gone')
+  await written(data, 'the last is written', ({ reason }) => reason === 'gone')
+})
+
+test("a trouble that was there to the host's end stays readable, errors too", async t => {
   const data = folder(t)
   const status = new Status(data, undefined)
   status.phase('failed', 'no interpreter')
-  status.ended()
+  await status.ended()
   assert.equal(read(data).reason, 'no interpreter')
   status.phase('running', null)
-  status.ended()
-  assert.deepEqual([read(data).sidecar, read(data).reason], ['off', null])
+  status.report('surface file', new Error('damaged'))
+  await status.ended()
+  assert.deepEqual([read(data).sidecar, read(data).reason, read(data).errors['surface file'].count], ['off', null, 1])
 })
 
-test('a status that cannot be written is only warned of', t => {
+test('a good run leaves no status', async t => {
   const data = folder(t)
-  mkdirSync(path.join(data, 'bridge-status.json'))
+  const status = new Status(data, undefined)
+  status.phase('starting', null)
+  await written(data, 'it is written', () => true)
+  status.phase('running', null)
+  await status.ended()
+  assert.deepEqual(readdirSync(path.join(data, 'status')), [])
+})
+
+test("a good run says nothing over another host's trouble", async t => {
+  const data = folder(t)
+  const theirs = left(data, process.ppid, { sidecar: 'failed', reason: 'no interpreter' })
+  const status = new Status(data, undefined)
+  status.phase('running', null)
+  await status.ended()
+  assert.equal(JSON.parse(readFileSync(theirs, 'utf8')).reason, 'no interpreter')
+})
+
+test('at a start the files of processes that are gone go, but for the newest that tells of a trouble', async t => {
+  const data = folder(t)
+  const harmless = left(data, gone(), {})
+  const older = left(data, gone(), { reason: 'old', at: '2026-01-01T00:00:00.000Z' })
+  const newest = left(data, gone(), { errors: { log: { count: 1, last: 'no' } } })
+  const half = left(data, gone(), {})
+  writeFileSync(half, '{')
+  const draft = `${left(data, gone(), {})}.tmp`
+  writeFileSync(draft, '{')
+  const living = left(data, process.ppid, {})
+  new Status(data, undefined)
+  await until('they go', () => [harmless, older, half, draft].every(file => !existsSync(file)))
+  assert.deepEqual([existsSync(newest), existsSync(living)], [true, true])
+})
+
+test('once a sidecar runs, what an earlier process met is over', async t => {
+  const data = folder(t)
+  const earlier = left(data, gone(), { reason: 'given up' })
+  const status = new Status(data, undefined)
+  status.phase('starting', null)
+  await written(data, 'it is written', () => true)
+  assert.equal(existsSync(earlier), true)
+  status.phase('running', null)
+  await until('it goes', () => !existsSync(earlier))
+})
+
+test('a status that cannot be written is only warned of', async t => {
+  const data = folder(t)
+  writeFileSync(path.join(data, 'status'), 'a file where the folder should be')
   const warned = []
   new Status(data, { warn: text => warned.push(text) }).phase('running', null)
-  assert.match(warned[0], /bridge-status\.json can't be written/)
+  await until('it is said', () => warned.some(text => /\.json can't be written/.test(text)))
 })

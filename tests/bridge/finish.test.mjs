@@ -75,6 +75,14 @@ test('a message that arrives meanwhile is not kept waiting', async t => {
   await over
 })
 
+test("a message to another agent doesn't end the wait", async t => {
+  const { go, listeners, rounds } = await idle(t)
+  const over = go()
+  for (const listener of listeners) listener({ agent: { session: new FakeSession('other') } })
+  await over
+  assert.equal(rounds().length, 1)
+})
+
 test('a host that is cancelled is let go', async t => {
   const { go, cancel } = await idle(t, { fault: 'hangs-in-round' })
   const over = go()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LogForwarder } from '../../bridge/log.js'
+import { LogForwarder, PACES } from '../../bridge/log.js'
 import { RpcError } from '../../bridge/rpc.js'
 import { FakeSession, FakeSidecar, said } from './support/host.mjs'
 import { until } from './support/until.mjs'
@@ -8,7 +8,7 @@ import { until } from './support/until.mjs'
 const WANTS = ['user/message', 'assistant/message', 'turn/end']
 
 /** A forwarder to a sidecar that keeps, for each session, the entries that it took and the cursor. */
-function forwarding({ wants = WANTS } = {}) {
+function forwarding({ wants = WANTS, paces = PACES } = {}) {
   const sidecar = new FakeSidecar()
   const faults = []
   const taken = new Map()
@@ -28,7 +28,7 @@ function forwarding({ wants = WANTS } = {}) {
     for (const [kind, count] of Object.entries(skipped)) kept.skipped[kind] = (kept.skipped[kind] ?? 0) + count
     return { cursor: through, ledger: [] }
   }
-  const log = new LogForwarder(sidecar, (place, error) => faults.push([place, error]))
+  const log = new LogForwarder(sidecar, (place, error) => faults.push([place, error]), paces)
   const connect = () => log.connected(wants)
   return { sidecar, log, faults, store, connect }
 }
@@ -266,4 +266,183 @@ test('a flush tells whether the sidecar has everything', async () => {
   append(log, session, 'user/message', said('lost'))
   sidecar.ready = false
   assert.equal(await log.flush(session), false)
+})
+
+/** Appends an entry every few milliseconds for `ms`. */
+async function busy(log, session, ms) {
+  const end = performance.now() + ms
+  await until('the time passes', () => {
+    append(log, session, 'user/message', said('x'))
+    return performance.now() > end
+  })
+}
+
+/** Returns when a session that comes now was opened: what was appointed for an earlier instant has happened by then. */
+async function later(sidecar, log) {
+  log.add(new FakeSession('later'))
+  await until('it is opened', () => sidecar.of('session/open').some(({ session }) => session === 'later'))
+}
+
+const READ_ONLY = { session: 's', revision: 0, cursor: -1, resend_from: 0, read_only: true, degraded: [] }
+
+test('whatever comes, a session that another host has is asked for again only after its pause', async () => {
+  const { sidecar, log, connect } = forwarding({ paces: { ...PACES, readOnly: 400 } })
+  sidecar.answers['session/open'] = READ_ONLY
+  const session = new FakeSession('s')
+  log.add(session)
+  connect()
+  const begun = performance.now()
+  await busy(log, session, 250)
+  assert.equal(sidecar.of('session/open').length, 1)
+  await until('it is asked again', () => sidecar.of('session/open').length === 2)
+  assert.ok(performance.now() - begun >= 390)
+})
+
+test('whatever comes, a session that failed is tried again only after its pause, but by a new sidecar at once', async () => {
+  const { sidecar, log, store, faults, connect } = forwarding({ paces: { ...PACES, retry: 60_000 } })
+  const open = sidecar.answers['session/open']
+  sidecar.answers['session/open'] = () => { throw new RpcError(-32013, 'full', { code: 'storage_unavailable' }) }
+  const session = new FakeSession('s')
+  log.add(session)
+  connect()
+  await busy(log, session, 200)
+  assert.equal(sidecar.of('session/open').length, 1)
+  assert.equal(faults.length, 1)
+  sidecar.answers['session/open'] = open
+  connect()
+  await until('all is taken', () => store('s').cursor === session.seq - 1)
+})
+
+test('a session that went and cannot be sent is tried three times, and then let go', async () => {
+  const { sidecar, log, faults, connect } = forwarding({ paces: { ...PACES, retry: 10 } })
+  const session = new FakeSession('s')
+  log.add(session)
+  connect()
+  await until('it is opened', () => sidecar.of('session/open').length)
+  sidecar.answers['session/events'] = () => { throw new RpcError(-32013, 'full', { code: 'storage_unavailable' }) }
+  session.append('user/message', said('last words'))
+  log.remove(session)
+  await until('it was tried three times', () => faults.length === 3)
+  assert.equal(await log.flush(session), false, 'nothing of it is held')
+  connect()
+  await later(sidecar, log)
+  assert.equal(sidecar.of('session/events').length, 3)
+})
+
+test('a session that went while there is no sidecar is let go', async () => {
+  const { sidecar, log, connect } = forwarding()
+  const session = new FakeSession('s')
+  log.add(session)
+  sidecar.ready = false
+  log.remove(session)
+  // Its timer was set first.
+  await new Promise(resolve => setTimeout(resolve))
+  sidecar.ready = true
+  connect()
+  await later(sidecar, log)
+  assert.deepEqual(sidecar.requests.map(({ params }) => params.session), ['later'])
+})
+
+test("a subagent's session is closed only if it was opened", async () => {
+  const { sidecar, log, connect } = forwarding()
+  const [opened, never] = ['a', 'b'].map(id => new FakeSession(id, { origin: 'subagent', parentSession: 'root' }))
+  log.add(opened)
+  connect()
+  await until('it is opened', () => sidecar.of('session/open').length === 1)
+  log.add(never)
+  log.remove(never)
+  log.remove(opened)
+  await until('it is closed', () => sidecar.of('session/close').length)
+  await later(sidecar, log)
+  assert.deepEqual(sidecar.of('session/close'), [{ session: 'a' }])
+  assert.deepEqual(sidecar.of('session/open').map(({ session }) => session), ['a', 'later'])
+})
+
+test('a title that comes later is told by opening the session again', async () => {
+  const { sidecar, log, connect } = forwarding()
+  const session = new FakeSession('s')
+  log.add(session)
+  connect()
+  await until('it is opened', () => sidecar.of('session/open').length === 1)
+  append(log, session, 'session/title', { title: 'Later' })
+  await until('it is opened again', () => sidecar.of('session/open').length === 2)
+  assert.equal(sidecar.of('session/open')[1].title, 'Later')
+})
+
+test('a title that comes while the session is opened is not lost', async () => {
+  const { sidecar, log, connect } = forwarding()
+  const open = sidecar.answers['session/open']
+  const session = new FakeSession('s')
+  let first = true
+  sidecar.answers['session/open'] = params => {
+    if (first) append(log, session, 'session/title', { title: 'Meanwhile' })
+    first = false
+    return open(params)
+  }
+  log.add(session)
+  connect()
+  await until('it is opened again', () => sidecar.of('session/open').length === 2)
+  assert.deepEqual(sidecar.of('session/open').map(({ title }) => title), [undefined, 'Meanwhile'])
+})
+
+test('a batch ends where the sidecar had got to before it goes beyond', async () => {
+  const { sidecar, log, store, connect } = forwarding()
+  const session = new FakeSession('s')
+  for (let i = 0; i < 6; i++) session.append(i % 2 ? 'user/message' : 'step/start', said(`${i}`))
+  sidecar.answers['session/open'] = ({ session: id }) => {
+    store(id).cursor = 3
+    return { session: id, revision: 1, cursor: 3, resend_from: 1, read_only: false, degraded: [] }
+  }
+  log.add(session)
+  connect()
+  await until('all is taken', () => store('s').cursor === 5)
+  const batches = sidecar.of('session/events').map(({ after, through, skipped }) => [after, through, skipped])
+  assert.deepEqual(batches, [[0, 3, { 'step/start': 1 }], [3, 5, { 'step/start': 1 }]])
+})
+
+test('what a fork inherited ends there too', async () => {
+  const { sidecar, log, store, connect } = forwarding()
+  const session = new FakeSession('fork', { isSeeded: true, parentSession: 'parent' }, 4)
+  for (let i = 0; i < 5; i++) session.append('user/message', said(`${i}`))
+  sidecar.answers['session/open'] = ({ session: id }) => {
+    store(id).cursor = 1
+    return { session: id, revision: 1, cursor: 1, resend_from: 0, read_only: false, degraded: [] }
+  }
+  log.add(session)
+  connect()
+  await until('all is taken', () => store('fork').cursor === 4)
+  const batches = sidecar.of('session/events').map(({ after, through, skipped }) => [after, through, skipped])
+  assert.deepEqual(batches, [[-1, 1, { inherited: 2 }], [1, 3, { inherited: 2 }], [3, 4, undefined]])
+})
+
+test('the last call sends what has not been sent, at once', async () => {
+  const { log, store, faults, connect } = forwarding()
+  const [broken, session] = ['broken', 's'].map(id => new FakeSession(id))
+  for (const one of [broken, session]) log.add(one)
+  connect()
+  for (const one of [broken, session]) append(log, one, 'user/message', said('first'))
+  await until('both are taken', () => store('s').cursor === 0 && store('broken').cursor === 0)
+  for (const one of [broken, session]) append(log, one, 'user/message', said('last words'))
+  broken.eventAt = () => { throw new Error('the session is closed') }
+  log.lastCall()
+  assert.equal(store('s').cursor, 1, 'before anything awaits')
+  assert.deepEqual(faults.map(([place, error]) => [place, error.message]), [['last call', 'the session is closed']])
+})
+
+test('the last call goes on after a batch that is under way', async () => {
+  const { sidecar, log, store, connect } = forwarding()
+  const take = sidecar.answers['session/events']
+  const session = new FakeSession('s')
+  log.add(session)
+  connect()
+  let release
+  sidecar.answers['session/events'] = params => {
+    take(params)
+    return new Promise(resolve => { release = resolve })
+  }
+  append(log, session, 'user/message', said('under way'))
+  await until('it is under way', () => release)
+  append(log, session, 'user/message', said('last words'))
+  log.lastCall()
+  assert.deepEqual(store('s').entries.map(({ seq }) => seq), [0, 1])
 })

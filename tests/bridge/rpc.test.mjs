@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CancellationTokenSource, ResponseError } from 'vscode-jsonrpc/node'
-import { MAX_FRAME, Peer, RpcClosed, RpcError, RpcTimeout } from '../../bridge/rpc.js'
+import { MAX_FRAME, Peer, RpcClosed, RpcError, RpcGarbled, RpcTimeout } from '../../bridge/rpc.js'
 import { connected, sockets } from './support/connection.mjs'
 import { until } from './support/until.mjs'
 
@@ -71,8 +71,8 @@ for (const [what, bytes] of [
     const peer = new Peer(near, near, { onClose: reason => { closed = reason } })
     const asked = peer.request('health/get', {}, soon)
     far.write(bytes)
-    await assert.rejects(asked, RpcClosed)
-    assert.ok(closed instanceof RpcClosed)
+    await assert.rejects(asked, RpcGarbled)
+    assert.ok(closed instanceof RpcGarbled)
   })
 }
 
@@ -184,6 +184,23 @@ test('the end of the connection ends what is in flight, both ways, and every req
   far.end()
   await rejected
   await until('the handler is stopped', () => stopped)
-  assert.ok(seen.closed instanceof RpcClosed)
+  assert.ok(seen.closed instanceof RpcClosed && !(seen.closed instanceof RpcGarbled))
   await assert.rejects(peer.request('health/get', {}, soon), RpcClosed)
+})
+
+test('an error without an id is told, since no caller will hear of it', async t => {
+  const { seen, far } = await connected(t)
+  far.write(frame(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32700, message: 'not JSON' } })))
+  await until('it is told', () => seen.faults.length)
+  const [[place, error]] = seen.faults
+  assert.deepEqual([place, error.code, error.message], ['rpc', -32700, 'not JSON'])
+})
+
+test('what cannot be written down fails its caller, and is not waited for', async t => {
+  const { peer } = await connected(t)
+  const circle = {}
+  circle.self = circle
+  await assert.rejects(peer.request('item/get', { session: 's', item: circle }, soon), /circular/i)
+  await new Promise(resolve => setTimeout(resolve, 5))
+  assert.equal(peer.oldestUnansweredMs, 0)
 })

@@ -63,7 +63,7 @@ test('facts wait for a sidecar, in order', async () => {
   subagents.ended({ id: 'c', runId: 'r', stopReason: 'error' })
   await new Promise(resolve => setImmediate(resolve))
   sidecar.ready = true
-  subagents.opened()
+  subagents.opened('root')
   await until('both are told', () => facts().length === 2)
   assert.deepEqual(facts().map(([method]) => method), ['subagent/started', 'subagent/settled'])
 })
@@ -80,7 +80,7 @@ test('a fact that was in flight when the sidecar ended is told to the next', asy
   sidecar.answers['subagent/started'] = { event: 'h:1' }
   sidecar.ready = true
   await until('it is told again', () => {
-    subagents.opened()
+    subagents.opened('root')
     return facts().length === 2
   })
 })
@@ -109,4 +109,96 @@ test('a circle of parents ends', () => {
   child('b', 'a')
   subagents.started({ id: 'a' })
   assert.equal(subagents.anyRunning('root'), true)
+})
+
+const notOpen = ({ session }) => { throw new RpcError(-32011, `session ${session} is not open`, { code: 'session_not_open' }) }
+
+test("the facts of a closed parent hold up nobody else's, and are told when it is opened again", async () => {
+  const { sidecar, subagents, child, faults, facts } = watching()
+  child('a1', 'A')
+  child('b1', 'B')
+  let open = false
+  sidecar.answers['subagent/settled'] = params => (params.session === 'A' && !open ? notOpen(params) : null)
+  subagents.ended({ id: 'a1', runId: '1' })
+  subagents.ended({ id: 'b1', runId: '1' })
+  await until('both are tried', () => facts().length === 2)
+  subagents.ended({ id: 'b1', runId: '2' })
+  await until("the other's next is told", () => facts().length === 3)
+  open = true
+  subagents.opened('A')
+  await until('it is told', () => facts().length === 4)
+  assert.deepEqual(facts().map(([, { session, run }]) => [session, run]), [['A', '1'], ['B', '1'], ['B', '2'], ['A', '1']])
+  subagents.opened('A')
+  subagents.opened('B')
+  await new Promise(resolve => setImmediate(resolve))
+  assert.equal(facts().length, 4, 'each is told once')
+  assert.deepEqual(faults, [])
+})
+
+test('an opening that falls into a telling is not missed', async () => {
+  const { sidecar, subagents, child, facts } = watching()
+  child('c', 'root')
+  let fail
+  sidecar.answers['subagent/started'] = params => new Promise((_, reject) => { fail = () => { try { notOpen(params) } catch (error) { reject(error) } } })
+  subagents.started({ id: 'c' })
+  await until('it is tried', () => facts().length === 1)
+  subagents.opened('root')
+  sidecar.answers['subagent/started'] = null
+  fail()
+  await until('it is told', () => facts().length === 2)
+})
+
+test('a fact that comes while another is told, and pushes the oldest out, loses no other', async () => {
+  const { sidecar, subagents, child, faults, facts } = watching()
+  child('c', 'root')
+  const release = []
+  sidecar.answers['subagent/settled'] = () => new Promise(resolve => release.push(resolve))
+  subagents.ended({ id: 'c', runId: '0' })
+  await until('the first is under way', () => release.length === 1)
+  for (let run = 1; run <= 500; run++) subagents.ended({ id: 'c', runId: String(run) })
+  await until('one is dropped', () => faults.length === 1)
+  sidecar.answers['subagent/settled'] = null
+  release[0]()
+  await until('all are told', () => facts().length === 501)
+  assert.deepEqual(facts().map(([, { run }]) => run), Array.from({ length: 501 }, (_, run) => String(run)))
+})
+
+test('no more than 500 facts wait; the oldest go, and that is told', async () => {
+  const { sidecar, subagents, child, faults, facts } = watching()
+  child('c', 'root')
+  sidecar.ready = false
+  for (let run = 0; run < 510; run++) subagents.ended({ id: 'c', runId: String(run) })
+  await until('ten are dropped', () => faults.length === 10)
+  sidecar.ready = true
+  subagents.opened('root')
+  await until('the others are told', () => facts().length === 500)
+  assert.deepEqual([facts()[0][1].run, facts().at(-1)[1].run], ['10', '509'])
+})
+
+test('what storage has no place for now is kept, and told', async () => {
+  const { sidecar, subagents, child, faults, facts } = watching()
+  child('c', 'root')
+  sidecar.answers['subagent/started'] = () => { throw new RpcError(-32013, 'the disk is full', { code: 'storage_unavailable' }) }
+  subagents.started({ id: 'c' })
+  await until('it is reported', () => faults.length === 1)
+  sidecar.answers['subagent/started'] = null
+  subagents.opened('root')
+  await until('it is told again', () => facts().length === 2)
+})
+
+test('with its root goes what was known of a child, once nothing of that root is at work', async () => {
+  const { subagents, child, faults, facts } = watching()
+  const root = new FakeSession('root')
+  subagents.add(root)
+  for (const id of ['c', 'd']) child(id, 'root')
+  subagents.started({ id: 'c' })
+  subagents.remove(root)
+  subagents.ended({ id: 'c' })
+  await until('both are told', () => facts().length === 2)
+  subagents.started({ id: 'd' })
+  await until('its parent is not known any more', () => faults.length === 1)
+  child('d', 'root')
+  subagents.add(root)
+  subagents.started({ id: 'd' })
+  await until('it is told', () => facts().length === 3)
 })

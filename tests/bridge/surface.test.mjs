@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { SOURCE_KIND, Surface } from '../../bridge/surface.js'
@@ -9,16 +10,21 @@ import { FakeSession, said } from './support/host.mjs'
 
 const RESULT = { message: { role: 'tool', content: [{ type: 'text', text: 'result' }] } }
 
+const THREE = JSON.stringify({ session: 's', revision: 3, text: 'state 3', tokens: 2 })
+
 /** A surface over a session, and turns that go as the host's loop does: pre-step, then the step's messages enter. */
-function before(t, { header, inherited, meter = true } = {}) {
+function before(t, { header, inherited, meter = true, content = null } = {}) {
   const data = folder(t)
   mkdirSync(path.join(data, 'sessions'))
+  const file = path.join(data, 'sessions', `${sessionStem('s')}.surface.json`)
+  if (content !== null) writeFileSync(file, content)
   const faults = []
   const tokenMeter = { estimateMessage: message => message.content[0].text.length }
-  const ctx = { get: name => (name === 'tokenMeter' && meter ? tokenMeter : undefined) }
+  const host = { meter }
+  const ctx = { get: name => (name === 'tokenMeter' && host.meter ? tokenMeter : undefined) }
   const surface = new Surface(ctx, data, (place, error) => faults.push([place, error]))
   const session = new FakeSession('s', header, inherited)
-  const write = (id, content) => writeFileSync(path.join(data, 'sessions', `${sessionStem(id)}.surface.json`), content)
+  surface.add(session)
   const step = async (number, messages, of = session) => {
     const decision = { kind: 'enter', messages }
     const entered = await surface.enter({ agent: { session: of }, step: number, turn: 1, messages }, decision)
@@ -26,7 +32,7 @@ function before(t, { header, inherited, meter = true } = {}) {
     return entered.messages.length - messages.length
   }
   const tells = (text, revision, id = 's') => surface.changed({ session: id, text, tokens: 1, revision })
-  return { surface, session, step, tells, write, faults }
+  return { surface, session, step, tells, file, faults, host }
 }
 
 test('the text that the sidecar told stands before the next turn', async t => {
@@ -75,16 +81,13 @@ test('a decision that is not to enter passes as it came', async t => {
 })
 
 test("the first turn of a process has its text from the session's file", async t => {
-  const { surface, session, step, write } = before(t)
-  write('s', JSON.stringify({ session: 's', revision: 3, text: 'state 3', tokens: 2 }))
-  surface.add(session)
+  const { session, step } = before(t, { content: THREE })
   assert.equal(await step(1, [said('hello')]), 1)
   assert.deepEqual(session.texts, ['hello', 'state 3'])
 })
 
 test('what the sidecar told counts more than the file', async t => {
-  const { session, step, tells, write } = before(t)
-  write('s', JSON.stringify({ session: 's', revision: 3, text: 'state 3', tokens: 2 }))
+  const { session, step, tells } = before(t, { content: THREE })
   tells('state 4', 4)
   await step(1, [said('hello')])
   assert.deepEqual(session.texts, ['hello', 'state 4'])
@@ -95,12 +98,85 @@ for (const [what, content] of [
   ["another session's", JSON.stringify({ session: 'other', revision: 1, text: 'theirs', tokens: 1 })],
 ]) {
   test(`a file that is ${what} is told of and not used`, async t => {
-    const { step, write, faults } = before(t)
-    write('s', content)
+    const { step, faults } = before(t, { content })
     assert.equal(await step(1, [said('hello')]), 0)
     assert.equal(faults[0][0], 'surface file')
   })
 }
+
+test('a host that is busy between the beginning of a session and its first step loses no text', async t => {
+  const { session, step } = before(t, { content: THREE })
+  const end = performance.now() + 300
+  while (performance.now() < end) {
+    // The host's own start: nothing else is served meanwhile.
+  }
+  assert.equal(await step(1, [said('hello')]), 1)
+  assert.deepEqual(session.texts, ['hello', 'state 3'])
+})
+
+test('a file that could not be read is read again at the next step', async t => {
+  const { session, step, file, faults } = before(t, { content: '{' })
+  assert.equal(await step(1, [said('one')]), 0)
+  assert.ok(faults.length > 0)
+  writeFileSync(file, THREE)
+  assert.equal(await step(1, [said('two')]), 1)
+  assert.deepEqual(session.texts, ['one', 'two', 'state 3'])
+})
+
+test('a file that does not answer holds up a step for a quarter of a second, and is used once it does', async t => {
+  const { surface, session, step, file, faults } = before(t)
+  surface.remove(session)
+  execFileSync('mkfifo', [file])
+  surface.add(session)
+  const begun = performance.now()
+  assert.equal(await step(1, [said('one')]), 0)
+  const took = performance.now() - begun
+  assert.ok(took > 200 && took < 1500, `${took} ms`)
+  assert.match(faults[0][1].message, /longer than 250 ms/)
+  const pipe = openSync(file, 'w')
+  writeFileSync(pipe, THREE)
+  closeSync(pipe)
+  assert.equal(await step(1, [said('two')]), 1)
+  assert.deepEqual(session.texts, ['one', 'two', 'state 3'])
+})
+
+test('a text that comes after its session went is not kept for its next life', async t => {
+  const { surface, session, step, tells } = before(t, { content: THREE })
+  surface.remove(session)
+  tells('late', 9)
+  surface.add(session)
+  await step(1, [said('hello')])
+  assert.deepEqual(session.texts, ['hello', 'state 3'])
+})
+
+test('a text of the same revision replaces the one before: its notes may differ', async t => {
+  const { session, step, tells } = before(t)
+  tells('state 1', 1)
+  tells('state 1, and a note', 1)
+  await step(1, [said('one')])
+  assert.deepEqual(session.texts, ['one', 'state 1, and a note'])
+})
+
+test('nothing is cleared while the meter is not ready, and all of it once it is', async t => {
+  const { surface, session, step, tells, host } = before(t)
+  tells('state 1', 1)
+  await step(1, [said('one')])
+  tells('state 2', 2)
+  await step(1, [said('two')])
+  host.meter = false
+  const checkpoint = session.append('user/message', said('summary', { kind: 'compact-checkpoint' }), {
+    surfaceOp: { op: 'replace', startSeq: 0, endSeq: 0 },
+    sourceEventSeqs: [0],
+  })
+  surface.grew(session, checkpoint)
+  await step(1, [said('three')])
+  assert.deepEqual(session.texts, ['summary', 'state 1', 'two', 'state 2', 'three'])
+  host.meter = true
+  await step(1, [said('four')])
+  assert.deepEqual(session.texts, ['summary', 'two', 'state 2', 'three', 'four'])
+  const claims = session.log.filter(({ type }) => type === 'compaction/prune').length
+  assert.equal(claims, 1)
+})
 
 test('a session without a file has no block, and that is no fault', async t => {
   const { step, faults } = before(t)
@@ -208,7 +284,8 @@ test("a subagent never has a block, not even one that it inherited", async t => 
 })
 
 test("one session's text never stands before another", async t => {
-  const { session, step, tells } = before(t)
+  const { surface, session, step, tells } = before(t)
+  surface.add(new FakeSession('other'))
   tells('theirs', 1, 'other')
   assert.equal(await step(1, [said('hello')]), 0)
   assert.deepEqual(session.texts, ['hello'])

@@ -65,6 +65,8 @@ export const said = (text, source = { kind: 'user' }) => ({
 /** A sidecar that keeps a log of its requests; `answers[method]` is a value or a function of the params. */
 export class FakeSidecar {
   ready = true
+  /** Whether a start is under way that succeeds when it is waited for. */
+  starting = false
   requests = []
   answers = {}
 
@@ -73,6 +75,12 @@ export class FakeSidecar {
     this.requests.push({ method, params: structuredClone(params) })
     const answer = this.answers[method]
     return typeof answer === 'function' ? answer(params) : (answer ?? null)
+  }
+
+  async settled() {
+    await new Promise(resolve => setImmediate(resolve))
+    this.ready ||= this.starting
+    return this.ready
   }
 
   of(method) {

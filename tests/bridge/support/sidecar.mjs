@@ -9,10 +9,10 @@ import { folder, quick } from './child.mjs'
 
 const PROGRAM = fileURLToPath(new URL('program.mjs', import.meta.url))
 
-/** @returns a sidecar that isn't started yet, and what it told */
-export function sidecarOf(t, fault = 'none', limits = {}) {
-  const cwd = path.join(folder(t), 'data')
-  mkdirSync(cwd)
+/** @returns a sidecar that isn't started yet, its data folder, and what it told */
+export function sidecarOf(t, fault = 'none', limits = {}, data = undefined) {
+  const cwd = data ?? path.join(folder(t), 'data')
+  mkdirSync(cwd, { recursive: true })
   const seen = { phases: [], faults: [], ready: [] }
   const report = (place, error) => seen.faults.push([place, error])
   const sidecar = new Sidecar(
@@ -27,7 +27,8 @@ export function sidecarOf(t, fault = 'none', limits = {}) {
       onPhase: (phase, reason) => seen.phases.push([phase, reason]),
       report,
     },
-    quick(limits),
+    // A busy machine may take its time to start a program; a test that is about the waiting sets its own.
+    { firstWord: 10_000, start: 20_000, hung: 30_000, ...quick(limits) },
   )
   sidecar.onReady = result => seen.ready.push(result)
   // Nothing of the bridge's keeps a program alive; a test must stay for the answer.
@@ -36,5 +37,5 @@ export function sidecarOf(t, fault = 'none', limits = {}) {
     await sidecar.dispose()
     clearInterval(stay)
   })
-  return { sidecar, seen }
+  return { sidecar, seen, data: cwd }
 }
