@@ -11,7 +11,7 @@ from foldstate.kernel import instant as instants
 from foldstate.kernel.annotations import annotate
 from foldstate.kernel.batch import submit
 from foldstate.kernel.event import Event
-from foldstate.kernel.projection import item_view, not_active, state_view
+from foldstate.kernel.projection import gone_view, item_view, state_view
 from foldstate.kernel.state import State
 from foldstate.kernel.verdict import Accepted
 from foldstate.kernel.view import StateView
@@ -73,7 +73,8 @@ class ReadingMethods:
     async def item(self, params: ItemGetParams) -> ItemGetResult:
         session = await self._registry.use(params.session)
         state = session.desk.state
-        gone = next((one for one in not_active(state) if one.id == params.item), None)
+        item = state.items.get(params.item)
+        gone = None if item is None else gone_view(item)
         view = gone or item_view(state, params.item, instants.later(self._clock.now(), state.recorded_at))
         if view is None:
             raise ItemNotFound(f"no item {params.item!r} in this session; state/get lists those there are")

@@ -18,7 +18,7 @@ from foldstate.kernel.layer import used
 from foldstate.kernel.lineage import ancestors
 from foldstate.kernel.projection import state_view
 from foldstate.kernel.round import cited_ids, decide
-from foldstate.kernel.state import State, active_layers
+from foldstate.kernel.state import State, active_layers, newest_gone_first
 from foldstate.kernel.surface import Note, surface
 from foldstate.kernel.values import KINDS, LAYER_BUDGET, SHARES, Json, Language
 from foldstate.kernel.verdict import Accepted, Record, Refused, Verdict
@@ -192,6 +192,7 @@ def test_b2_no_layer_is_ever_over_64_and_the_tree_is_always_sound(history: list[
     for layer, members in state.layers.items():
         assert used(state.items[one] for one in members) <= LAYER_BUDGET, layer
     assert dict(state.layers) == active_layers(state.items)
+    assert state.gone == newest_gone_first(state.items.values())
     for item in state.items.values():
         if item.status == "active":
             assert all(above.status == "active" for above in ancestors(state.items, item.id))
