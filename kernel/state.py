@@ -89,8 +89,8 @@ class State(Struct, frozen=True):
 
     `recorded_at` is the last recorded time (B7), null before the first. `touched` maps an item to the revision that
     last created, updated, restored, withdrew or merged it, which is what B6 asks. `layers` lists the active items of
-    each layer that has any, sorted by id, and `gone` those that left, newest first; both follow from `items` and are
-    worked out where they aren't given, so that nothing asks every item that ever was.
+    each layer that has any, sorted by id, and `gone` those that left, newest first; both follow from `items`, come
+    together, and are worked out where neither is given, so that nothing asks every item that ever was.
     """
 
     revision: int = 0
@@ -103,9 +103,8 @@ class State(Struct, frozen=True):
     gone: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.items and not self.layers:
+        if self.items and not self.layers and not self.gone:
             force_setattr(self, "layers", active_layers(self.items))
-        if self.items and not self.gone:
             force_setattr(self, "gone", newest_gone_first(self.items.values()))
 
 
