@@ -1,6 +1,8 @@
 # make demo   the plugin in the real host, with a scripted model (or a real one: DEEPSEEK_API_KEY=…)
 # make test   every test: kernel, sidecar over its wire, bridge, the real host
 # make check  formats, lints, types
+# make bench  what things cost, as ratios measured in one run
+# make rules  the table of rules and tests in docs/contract.md, written anew
 # make clean  all that these have made
 
 SHELL := bash
@@ -9,7 +11,7 @@ PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11,$(
 BIN := .venv/bin
 TEST ?=
 
-.PHONY: setup demo test check clean
+.PHONY: setup demo test check rules bench clean
 .DELETE_ON_ERROR:
 
 setup: .venv/.installed node_modules/.installed
@@ -42,6 +44,12 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	node_modules/.bin/node node_modules/.bin/tsc -p bridge
+
+bench: setup
+	$(BIN)/python -m tests.bench
+
+rules: setup
+	$(BIN)/python -m tests.support.rule_table
 
 clean:
 	rm -rf .venv node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .demo

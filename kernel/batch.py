@@ -74,6 +74,7 @@ def accepted(state: State, sent: Sent, judged: Judgement, dispositions: tuple[Di
         annotations=acknowledge(state.annotations, acknowledged),
         touched={**state.touched, **dict.fromkeys(sorted(outcome.changes), revision)},
         layers=outcome.layers,
+        gone=outcome.gone,
     )
     receipt = Receipt(
         batch_id=sent.batch_id,

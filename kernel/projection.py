@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from foldstate.kernel import instant
 from foldstate.kernel.annotations import by_item
 from foldstate.kernel.layer import ranked, used
-from foldstate.kernel.state import Annotation, Item, State
+from foldstate.kernel.state import Annotation, Item, State, newest_gone_first
 from foldstate.kernel.values import LAYER_BUDGET, ROOT
 from foldstate.kernel.view import ItemView, LayerView, NotActive, StateView
 
@@ -20,10 +20,7 @@ def state_view(
     `not_active` carries the newest `not_active_limit` entries (all where it is None) and those named in `keep`, newest
     first; the rest are counted.
     """
-    gone = not_active(state)
-    shown = tuple(
-        one for at, one in enumerate(gone) if not_active_limit is None or at < not_active_limit or one.id in keep
-    )
+    shown = _shown(state, not_active_limit, keep)
     return StateView(
         revision=state.revision,
         now=now,
@@ -31,8 +28,8 @@ def state_view(
         last_seen_at=None,
         since_seen=None,
         root=_layer(state, ROOT, now, by_item(state)),
-        not_active=shown,
-        not_active_omitted=len(gone) - len(shown),
+        not_active=tuple(gone for one in shown if (gone := gone_view(state.items[one])) is not None),
+        not_active_omitted=len(state.gone) - len(shown),
     )
 
 
@@ -48,12 +45,38 @@ def item_view(state: State, item_id: str, now: str) -> ItemView | None:
     return _item(state, item, rank, now, by_item(state))
 
 
-def not_active(state: State) -> list[NotActive]:
-    """What left the state, newest first."""
-    gone = [entry for item in state.items.values() if (entry := _gone(item)) is not None]
-    gone.sort(key=lambda one: one.id)
-    gone.sort(key=lambda one: instant.known(one.at), reverse=True)
-    return gone
+def gone_view(item: Item) -> NotActive | None:
+    """How the item left the state; null while it is active."""
+    if item.withdrawal is not None:
+        return NotActive(
+            id=item.id,
+            title=item.title,
+            status="withdrawn",
+            parent=item.parent,
+            merged_into=None,
+            reason=item.withdrawal.reason,
+            via=item.withdrawal.via,
+            at=item.withdrawal.at,
+        )
+    if item.merged_into is not None and item.merged_at is not None:
+        return NotActive(
+            id=item.id,
+            title=item.title,
+            status="merged",
+            parent=item.parent,
+            merged_into=item.merged_into,
+            reason=None,
+            via=None,
+            at=item.merged_at,
+        )
+    return None
+
+
+def _shown(state: State, limit: int | None, keep: frozenset[str]) -> tuple[str, ...]:
+    """The newest of those that left, and those to keep besides; the others aren't looked at."""
+    newest = state.gone[:limit]
+    older = keep.difference(newest)
+    return newest + newest_gone_first(state.items[one] for one in older if one in state.items)
 
 
 def _layer(state: State, layer: str, now: str, notes: Mapping[str, tuple[Annotation, ...]]) -> LayerView:
@@ -91,29 +114,3 @@ def _item(
 
 def _until(at: str | None, now: str) -> int | None:
     return None if at is None else instant.seconds_between(now, at)
-
-
-def _gone(item: Item) -> NotActive | None:
-    if item.withdrawal is not None:
-        return NotActive(
-            id=item.id,
-            title=item.title,
-            status="withdrawn",
-            parent=item.parent,
-            merged_into=None,
-            reason=item.withdrawal.reason,
-            via=item.withdrawal.via,
-            at=item.withdrawal.at,
-        )
-    if item.merged_into is not None and item.merged_at is not None:
-        return NotActive(
-            id=item.id,
-            title=item.title,
-            status="merged",
-            parent=item.parent,
-            merged_into=item.merged_into,
-            reason=None,
-            via=None,
-            at=item.merged_at,
-        )
-    return None

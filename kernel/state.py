@@ -6,12 +6,13 @@ Times are RFC 3339 texts, kept as sent and compared as instants (`kernel.instant
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from msgspec import Struct, field
 from msgspec.structs import force_setattr
 
+from foldstate.kernel import instant
 from foldstate.kernel.values import ROOT, SHARES, Kind, Status, Weight
 
 
@@ -63,6 +64,11 @@ class Item(Struct, frozen=True):
         return ROOT if self.parent is None else self.parent
 
     @property
+    def left_at(self) -> str | None:
+        """When the item left the state, by being withdrawn or merged; null while it is active."""
+        return self.merged_at if self.withdrawal is None else self.withdrawal.at
+
+    @property
     def share(self) -> int:
         """The parts of its layer's budget that this item takes while it is active."""
         return SHARES[self.weight] if self.share_override is None else self.share_override
@@ -83,7 +89,8 @@ class State(Struct, frozen=True):
 
     `recorded_at` is the last recorded time (B7), null before the first. `touched` maps an item to the revision that
     last created, updated, restored, withdrew or merged it, which is what B6 asks. `layers` lists the active items of
-    each layer that has any, sorted by id; it follows from `items` and is worked out where it isn't given.
+    each layer that has any, sorted by id, and `gone` those that left, newest first; both follow from `items`, come
+    together, and are worked out where neither is given, so that nothing asks every item that ever was.
     """
 
     revision: int = 0
@@ -93,10 +100,12 @@ class State(Struct, frozen=True):
     annotations: Mapping[str, Annotation] = field(default_factory=dict)
     touched: Mapping[str, int] = field(default_factory=dict)
     layers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    gone: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.items and not self.layers:
+        if self.items and not self.layers and not self.gone:
             force_setattr(self, "layers", active_layers(self.items))
+            force_setattr(self, "gone", newest_gone_first(self.items.values()))
 
 
 def active_layers(items: Mapping[str, Item]) -> dict[str, tuple[str, ...]]:
@@ -106,3 +115,10 @@ def active_layers(items: Mapping[str, Item]) -> dict[str, tuple[str, ...]]:
         if item.status == "active":
             layers.setdefault(item.layer, []).append(item.id)
     return {layer: tuple(sorted(ids)) for layer, ids in layers.items()}
+
+
+def newest_gone_first(items: Iterable[Item]) -> tuple[str, ...]:
+    """The ids of those that left, the newest first, and by id those that left at one instant."""
+    left = sorted((instant.known(item.left_at), item.id) for item in items if item.left_at is not None)
+    left.sort(key=lambda one: one[0], reverse=True)
+    return tuple(item_id for _, item_id in left)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from datetime import datetime
+from itertools import takewhile
 from typing import TypeVar
 
 from msgspec import Struct, UnsetType
@@ -10,7 +12,7 @@ from msgspec.structs import replace
 
 from foldstate.kernel import instant
 from foldstate.kernel.declaration import Merge, New, Placed, Supersede, Withdraw
-from foldstate.kernel.state import Item, Source, State, Withdrawal
+from foldstate.kernel.state import Item, Source, State, Withdrawal, newest_gone_first
 from foldstate.kernel.values import ROOT, Change
 
 _Value = TypeVar("_Value")
@@ -21,6 +23,7 @@ class Outcome(Struct, frozen=True):
 
     items: Mapping[str, Item]
     layers: Mapping[str, tuple[str, ...]]
+    gone: tuple[str, ...]
     changes: Mapping[str, Change]
     rows: frozenset[str]
 
@@ -62,7 +65,9 @@ def carry_out(state: State, placed: Collection[Placed], at: str) -> Outcome:
         if not above.had_child:
             rows[parent] = replace(above, had_child=True)
     ordered = {item_id: rows[item_id] for item_id in sorted(rows)}
-    return Outcome({**state.items, **ordered}, _layers(state, ordered), changes, frozenset(rows))
+    return Outcome(
+        {**state.items, **ordered}, _layers(state, ordered), _gone(state, ordered, at), changes, frozenset(rows)
+    )
 
 
 def patched(item: Item, patch: Supersede, at: str) -> Item:
@@ -159,6 +164,24 @@ def _layers(state: State, rows: Mapping[str, Item]) -> dict[str, tuple[str, ...]
         else:
             layers.pop(layer, None)
     return layers
+
+
+def _gone(state: State, rows: Mapping[str, Item], at: str) -> tuple[str, ...]:
+    """Those that left, newest first, after these rows: whoever leaves now goes before whoever left earlier (B7)."""
+    before = state.gone
+    if any(one in state.items and state.items[one].left_at is not None for one in rows):
+        before = tuple(one for one in before if one not in rows)
+    leaving = [item for item in rows.values() if item.left_at is not None]
+    if not leaving:
+        return before
+    moment = instant.known(at)
+    beside = [*takewhile(lambda one: _left_since(state.items[one], moment), before)]
+    newest = newest_gone_first([*leaving, *(state.items[one] for one in beside)])
+    return (*newest, *before[len(beside) :])
+
+
+def _left_since(item: Item, moment: datetime) -> bool:
+    return item.left_at is not None and instant.known(item.left_at) >= moment
 
 
 def layers_touched(outcome: Outcome) -> frozenset[str]:

@@ -16,6 +16,7 @@ from foldstate.kernel.view import StateView
 from foldstate.sidecar.clock import Clock, ManualClock, SystemClock, instant, stamp
 from foldstate.sidecar.intake.fold import WANTS
 from foldstate.sidecar.methods.facts import FactMethods
+from foldstate.sidecar.methods.notes import NoteMethods
 from foldstate.sidecar.methods.reading import ReadingMethods
 from foldstate.sidecar.methods.rounds import RoundMethods
 from foldstate.sidecar.rounds.driver import Settings, Tally
@@ -25,6 +26,8 @@ from foldstate.sidecar.sessions.registry import Registry
 from foldstate.sidecar.sessions.session import Manner, Surroundings
 from foldstate.sidecar.wire.errors import InvalidParams, InvalidRequest
 from foldstate.sidecar.wire.frames import (
+    AnnotationAddParams,
+    AnnotationAddResult,
     BatchAnswer,
     BatchSubmitParams,
     ClockSetParams,
@@ -93,6 +96,7 @@ class Plant:
         )
         self.registry = Registry(Surroundings(manner, self.clock, HostEditor(peer), outlet, self.tally))
         self.facts = FactMethods(self.registry, self.clock, outlet)
+        self.notes = NoteMethods(self.registry)
         self.rounds = RoundMethods(self.registry)
         self.reading = ReadingMethods(self.registry, self.clock)
 
@@ -153,6 +157,7 @@ class Service:
                 SubagentSettledParams, SubagentSettledResult, lambda p: self._built.facts.settled(p)
             ),
             "event/post": Handler(EventPostParams, EventResult, lambda p: self._built.facts.post(p)),
+            "annotation/add": Handler(AnnotationAddParams, AnnotationAddResult, lambda p: self._built.notes.add(p)),
             "state/get": Handler(StateGetParams, StateView, lambda p: self._built.reading.state(p)),
             "surface/get": Handler(SurfaceGetParams, SurfaceGetResult, lambda p: self._built.reading.surface(p)),
             "item/get": Handler(ItemGetParams, ItemGetResult, lambda p: self._built.reading.item(p)),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Final
 
 from msgspec.structs import replace
 
 from foldstate.kernel import instant as instants
+from foldstate.kernel.annotations import annotate
 from foldstate.kernel.batch import submit
 from foldstate.kernel.event import Event
-from foldstate.kernel.projection import item_view, not_active, state_view
+from foldstate.kernel.projection import gone_view, item_view, state_view
 from foldstate.kernel.state import State
 from foldstate.kernel.verdict import Accepted
 from foldstate.kernel.view import StateView
@@ -71,7 +73,8 @@ class ReadingMethods:
     async def item(self, params: ItemGetParams) -> ItemGetResult:
         session = await self._registry.use(params.session)
         state = session.desk.state
-        gone = next((one for one in not_active(state) if one.id == params.item), None)
+        item = state.items.get(params.item)
+        gone = None if item is None else gone_view(item)
         view = gone or item_view(state, params.item, instants.later(self._clock.now(), state.recorded_at))
         if view is None:
             raise ItemNotFound(f"no item {params.item!r} in this session; state/get lists those there are")
@@ -141,13 +144,16 @@ def begun(event: Event) -> Event:
 
 
 def state_at(store: SessionStore, revision: int) -> State:
-    """What an earlier revision left, made again from the batches: the same batches give the same state (B7)."""
+    """What an earlier revision left: the same batches and notes, in the order they came, give the same state (B7)."""
     state = State()
+    notes = deque(store.annotations_with_batch())
     after = 0
     while state.revision < revision and (rows := store.records(after, PAGE)):
         for number, record in rows:
             if state.revision == revision:
                 return state
+            while notes and notes[0][0] < number:
+                state = annotate(state, replace(notes.popleft()[1], status="saved"))
             verdict = submit(state, batch_id=record.batch_id, now=record.at, batch=record.batch)
             assert isinstance(verdict, Accepted), f"batch {record.batch_id} was accepted once and is refused now"
             state = verdict.state

@@ -31,6 +31,9 @@ class HostOutlet:
         if after.state.revision != before.state.revision:
             changed = StateChanged(session=after.head.session, revision=after.state.revision, cause="commit")
             self._host.notify("state/changed", changed)
+        if len(after.state.annotations) > len(before.state.annotations):
+            noted = StateChanged(session=after.head.session, revision=after.state.revision, cause="annotation")
+            self._host.notify("state/changed", noted)
 
     def show(self, session: str, surface: Surface) -> None:
         """Sends the surface unless the host has it."""

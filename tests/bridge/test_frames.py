@@ -38,6 +38,7 @@ def declared() -> dict[str, Frame]:
 
 SENT = {**REQUESTS, **HOST_REQUESTS, **{method: (params, NoneType) for method, params in HOST_NOTIFICATIONS.items()}}
 UNUSED = {
+    "annotation/add",
     "batch/submit",
     "clock/set",
     "event/post",

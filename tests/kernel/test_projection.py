@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from foldstate.kernel.projection import item_view, state_view
 from foldstate.kernel.state import State
 from foldstate.kernel.view import ItemView
@@ -70,6 +72,45 @@ def test_a_limited_list_keeps_what_is_asked_for_and_counts_the_rest() -> None:
     assert [one.id for one in view.not_active] == ["x-4", "x-3", "x-0"]
     assert view.not_active_omitted == 2
     assert state_view(state, LONG_AFTER).not_active_omitted == 0
+
+
+def test_what_was_restored_and_left_again_counts_as_having_left_last() -> None:
+    state = after(State(), new("a"), new("b"), new("c"))
+    for item in ("a", "b", "c"):
+        state = after(state, leave(item))
+    state = after(state, patch("a"), now=LATER)
+    assert [one.id for one in state_view(state, LATER).not_active] == ["b", "c"]
+    state = after(state, leave("a"), now=LONG_AFTER)
+    assert [one.id for one in state_view(state, LONG_AFTER).not_active] == ["a", "b", "c"]
+
+
+def test_those_that_left_at_one_instant_are_listed_by_id_whichever_batch_took_them_out() -> None:
+    state = after(State(), new("a"), new("b"), new("c"), new("z"))
+    state = after(state, leave("z"))
+    for item, now in (("b", LATER), ("c", "2026-10-10T02:00:00Z"), ("a", LATER)):
+        state = after(state, leave(item), now=now)
+    assert [one.id for one in state_view(state, LATER).not_active] == ["a", "b", "c", "z"]
+
+
+def test_a_limited_list_looks_only_at_what_it_shows() -> None:
+    state = State()
+    for number in range(30):
+        state = after(state, new(f"x-{number:02}"))
+        state = after(state, leave(f"x-{number:02}"))
+    seen: set[str] = set()
+
+    class Watched(dict[str, object]):
+        def __getitem__(self, key: str) -> object:
+            seen.add(key)
+            return super().__getitem__(key)
+
+        def values(self) -> object:  # type: ignore[override]
+            raise AssertionError("every item was looked at")
+
+    watched = msgspec.structs.replace(state, items=Watched(state.items))
+    view = state_view(watched, LATER, 3, frozenset({"x-29", "nobody"}))
+    assert [one.id for one in view.not_active] == ["x-00", "x-01", "x-02", "x-29"]
+    assert seen == {"x-00", "x-01", "x-02", "x-29"}
 
 
 def test_the_time_of_the_last_check_is_shown() -> None:

@@ -18,7 +18,7 @@ from foldstate.kernel.layer import used
 from foldstate.kernel.lineage import ancestors
 from foldstate.kernel.projection import state_view
 from foldstate.kernel.round import cited_ids, decide
-from foldstate.kernel.state import State, active_layers
+from foldstate.kernel.state import State, active_layers, newest_gone_first
 from foldstate.kernel.surface import Note, surface
 from foldstate.kernel.values import KINDS, LAYER_BUDGET, SHARES, Json, Language
 from foldstate.kernel.verdict import Accepted, Record, Refused, Verdict
@@ -187,11 +187,12 @@ def as_bytes(state: State) -> bytes:
 
 @EXAMPLES
 @given(lives())
-def test_no_layer_is_ever_over_64_and_the_tree_is_always_sound(history: list[Json]) -> None:
+def test_b2_no_layer_is_ever_over_64_and_the_tree_is_always_sound(history: list[Json]) -> None:
     state, _, _ = run(history)
     for layer, members in state.layers.items():
         assert used(state.items[one] for one in members) <= LAYER_BUDGET, layer
     assert dict(state.layers) == active_layers(state.items)
+    assert state.gone == newest_gone_first(state.items.values())
     for item in state.items.values():
         if item.status == "active":
             assert all(above.status == "active" for above in ancestors(state.items, item.id))
@@ -202,7 +203,7 @@ def test_no_layer_is_ever_over_64_and_the_tree_is_always_sound(history: list[Jso
 
 @EXAMPLES
 @given(moments())
-def test_judging_a_batch_changes_nothing_that_was_there(moment: tuple[State, dict[str, Json]]) -> None:
+def test_b1_judging_a_batch_changes_nothing_that_was_there(moment: tuple[State, dict[str, Json]]) -> None:
     state, batch = moment
     before = as_bytes(state)
     send(state, 9, batch)
@@ -223,7 +224,7 @@ def turned(value: Json, random: Random) -> Json:
 
 @EXAMPLES
 @given(moments(), st.randoms(use_true_random=False))
-def test_the_order_of_declarations_decides_nothing(moment: tuple[State, dict[str, Json]], random: Random) -> None:
+def test_d15_the_order_of_declarations_decides_nothing(moment: tuple[State, dict[str, Json]], random: Random) -> None:
     state, batch = moment
     first = send(state, 9, batch)
     second = send(state, 9, {**batch, "declarations": turned(batch["declarations"], random)})
@@ -239,7 +240,7 @@ def test_the_order_of_declarations_decides_nothing(moment: tuple[State, dict[str
 
 @EXAMPLES
 @given(lives())
-def test_the_accepted_records_give_the_same_state_byte_for_byte(history: list[Json]) -> None:
+def test_b7_the_accepted_records_give_the_same_state_byte_for_byte(history: list[Json]) -> None:
     state, records, _ = run(history)
     rebuilt = State()
     for record in records:
@@ -253,7 +254,7 @@ def test_the_accepted_records_give_the_same_state_byte_for_byte(history: list[Js
 
 @EXAMPLES
 @given(lives())
-def test_an_accepted_batch_sent_again_is_a_replay(history: list[Json]) -> None:
+def test_b5_an_accepted_batch_sent_again_is_a_replay(history: list[Json]) -> None:
     state, records, _ = run(history)
     for record in records:
         again: Json = json.loads(json.dumps(record.batch, sort_keys=True))
@@ -264,7 +265,7 @@ def test_an_accepted_batch_sent_again_is_a_replay(history: list[Json]) -> None:
 
 @EXAMPLES
 @given(lives())
-def test_saying_again_what_stands_is_no_update(history: list[Json]) -> None:
+def test_d8_saying_again_what_stands_is_no_update(history: list[Json]) -> None:
     state, _, _ = run(history)
     repeated = [
         patch(
@@ -287,7 +288,7 @@ def test_saying_again_what_stands_is_no_update(history: list[Json]) -> None:
 
 @EXAMPLES
 @given(lives())
-def test_a_refusal_tells_at_most_20_faults_and_each_can_be_explained(history: list[Json]) -> None:
+def test_b8_a_refusal_tells_at_most_20_faults_and_each_can_be_explained(history: list[Json]) -> None:
     _, _, refusals = run(history)
     for refusal in refusals:
         assert 1 <= len(refusal.faults) <= 20

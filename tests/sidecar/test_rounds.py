@@ -121,7 +121,7 @@ async def test_with_the_editor_off_only_the_wire_begins_rounds(tmp_path: Path) -
         assert await titles(client) == ["Ship the release"]
 
 
-async def test_an_event_is_in_one_open_round_at_most_and_waits_again_when_that_is_cancelled(tmp_path: Path) -> None:
+async def test_r9_an_event_is_in_one_open_round_at_most_and_waits_again_when_that_is_cancelled(tmp_path: Path) -> None:
     async with started() as client:
         await opened(client, tmp_path, editor="off")
         await send(client, turn(0, "Ship the release", "Yes."))
@@ -134,7 +134,7 @@ async def test_an_event_is_in_one_open_round_at_most_and_waits_again_when_that_i
         assert third["events"] == first["events"]
 
 
-async def test_an_accepted_answer_sent_again_is_a_replay_and_another_one_is_a_conflict(tmp_path: Path) -> None:
+async def test_b5_an_accepted_answer_sent_again_is_a_replay_and_another_one_is_a_conflict(tmp_path: Path) -> None:
     async with started() as client:
         await opened(client, tmp_path, editor="off")
         await send(client, turn(0, "Ship the release", "Yes."))
@@ -148,7 +148,7 @@ async def test_an_accepted_answer_sent_again_is_a_replay_and_another_one_is_a_co
         assert cast(Object, refused["error"])["code"] == "batch_conflict"
 
 
-async def test_a_round_older_than_ten_minutes_has_ended_and_its_events_wait(tmp_path: Path) -> None:
+async def test_r9_a_round_older_than_ten_minutes_has_ended_and_its_events_wait(tmp_path: Path) -> None:
     async with started() as client:
         await opened(client, tmp_path, editor="off")
         await send(client, turn(0, "Ship the release", "Yes."))

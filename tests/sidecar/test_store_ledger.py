@@ -132,7 +132,7 @@ def dispose(store: SessionStore, batch_id: str, **disposed: str) -> None:
         store.judge_events([one.event for one in dispositions], batch_id)
 
 
-def test_deferred_events_stay_until_another_disposition_or_a_citation_takes_them_up(store: SessionStore) -> None:
+def test_r7_deferred_events_stay_until_another_disposition_or_a_citation_takes_them_up(store: SessionStore) -> None:
     add(store, *(event(f"e-{number}") for number in range(5)))
     dispose(store, "b-1", e_0="deferred", e_1="deferred", e_2="deferred", e_3="noise", e_4="deferred")
     assert ids(store.deferred(20)) == ["e-0", "e-1", "e-2", "e-4"]

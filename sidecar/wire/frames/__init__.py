@@ -12,6 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from foldstate.kernel.view import StateView
+from foldstate.sidecar.wire.frames.annotation import AnnotationAddParams, AnnotationAddResult
 from foldstate.sidecar.wire.frames.common import Nothing, OfSession, Opaque, Params
 from foldstate.sidecar.wire.frames.process import (
     CancelParams,
@@ -87,6 +88,7 @@ REQUESTS: Final[dict[str, tuple[type[Params], type[Struct] | type[None]]]] = {
     "subagent/started": (SubagentStartedParams, SubagentStartedResult),
     "subagent/settled": (SubagentSettledParams, SubagentSettledResult),
     "event/post": (EventPostParams, EventResult),
+    "annotation/add": (AnnotationAddParams, AnnotationAddResult),
     "state/get": (StateGetParams, StateView),
     "surface/get": (SurfaceGetParams, SurfaceGetResult),
     "item/get": (ItemGetParams, ItemGetResult),
@@ -114,6 +116,8 @@ __all__ = [
     "HOST_NOTIFICATIONS",
     "HOST_REQUESTS",
     "REQUESTS",
+    "AnnotationAddParams",
+    "AnnotationAddResult",
     "BatchAccepted",
     "BatchAnswer",
     "BatchRefused",
