@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from foldstate.kernel.values import LAYER_BUDGET, Json
+from foldstate.sidecar.rounds.rules.entry import item_id
 from foldstate.sidecar.rounds.rules.heads import answers, subject
 from foldstate.sidecar.rounds.rules.texts import cut
 from tests.kernel.batches import leave, new, patch, source
@@ -256,8 +257,19 @@ def test_an_item_that_was_given_a_layer_is_no_longer_the_rules_own() -> None:
 
 def test_an_event_that_no_source_can_name_is_deferred() -> None:
     session = Session()
-    told = replace(event("approval", "Approval asked: deploy"), id="bad\nid")
-    assert session.round(told).dispositions == {"bad\nid": "deferred"}
+    for name in ("bad\nid", "x" * 495):
+        told = replace(event("approval", "Approval asked: deploy"), id=name)
+        assert session.round(told).dispositions == {name: "deferred"}
+
+
+def test_an_id_that_is_taken_is_never_used_again() -> None:
+    session = Session()
+    asked = event("approval", "Approval asked: deploy")
+    taken = item_id("approval", asked.id)
+    session.others(new(taken))
+    session.others(leave(taken))
+    assert session.round(asked).dispositions == {asked.id: "deferred"}
+    assert session.state.items[taken].status == "withdrawn"
 
 
 def test_a_cut_parts_no_word_and_no_character() -> None:
