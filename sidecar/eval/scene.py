@@ -18,8 +18,8 @@ from foldstate.kernel.state import Annotation, State
 from foldstate.kernel.values import Json
 from foldstate.kernel.verdict import Accepted, Record, Refused, Verdict
 from foldstate.kernel.view import RoundInput
+from foldstate.sidecar.desk.judging import DEFERRED_SHOWN
 from foldstate.sidecar.eval.scenario import Called, Scenario, ScenarioError, Seed, Told
-from foldstate.sidecar.sessions.judging import DEFERRED_SHOWN
 
 _REASONS: Final[dict[str, Reason]] = {
     "turn_end": "events",
