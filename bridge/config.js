@@ -36,9 +36,9 @@ export const hostVersion = (() => {
 /** What the host's settings page shows and checks. */
 export const Config = z?.object({
   editor: z
-    .union(['model', 'off'])
+    .union(['model', 'rules', 'off'])
     .default('model')
-    .description('Who edits the state: the host\'s own model, or nobody.'),
+    .description('Who edits the state: the host\'s own model, fixed rules without a model, or nobody.'),
   language: z.union(['auto', 'zh', 'en']).default('auto').description('The language that the state is written in.'),
   tier0_tokens: z.natural().min(100).max(800).default(400).description('The most tokens of the state block.'),
   finish_s: z.natural().max(120).default(20).description('How long a headless run may be held at its end, in seconds.'),

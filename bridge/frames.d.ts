@@ -4,7 +4,7 @@
  * an offset, durations seconds. `unknown` stands for what the bridge passes on without looking into it.
  */
 
-export type EditorKind = 'model' | 'off'
+export type EditorKind = 'model' | 'rules' | 'off'
 export type Language = 'zh' | 'en'
 export type Origin = 'user' | 'subagent'
 

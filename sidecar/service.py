@@ -20,7 +20,9 @@ from foldstate.sidecar.methods.notes import NoteMethods
 from foldstate.sidecar.methods.reading import ReadingMethods
 from foldstate.sidecar.methods.rounds import RoundMethods
 from foldstate.sidecar.rounds.driver import Settings, Tally
+from foldstate.sidecar.rounds.editor import Editor
 from foldstate.sidecar.rounds.host_editor import HostEditor
+from foldstate.sidecar.rounds.rules_editor import RulesEditor
 from foldstate.sidecar.sessions.host_outlet import HostOutlet
 from foldstate.sidecar.sessions.registry import Registry
 from foldstate.sidecar.sessions.session import Manner, Surroundings
@@ -87,14 +89,15 @@ class Plant:
             tier0_tokens=config.tier0_tokens,
             language=config.language,
             rounds=Settings(
-                automatic=config.editor == "model",
+                automatic=config.editor != "off",
                 quiet_s=config.quiet_s,
                 patience_s=config.patience_s,
                 max_tokens=config.editor_max_tokens,
                 timeout_s=config.editor_timeout_s,
             ),
         )
-        self.registry = Registry(Surroundings(manner, self.clock, HostEditor(peer), outlet, self.tally))
+        editor: Editor = RulesEditor() if config.editor == "rules" else HostEditor(peer)
+        self.registry = Registry(Surroundings(manner, self.clock, editor, outlet, self.tally))
         self.facts = FactMethods(self.registry, self.clock, outlet)
         self.notes = NoteMethods(self.registry)
         self.rounds = RoundMethods(self.registry)

@@ -7,6 +7,8 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
@@ -102,6 +104,36 @@ def show(
             typer.echo(shown.encode())
         else:
             print_page(shown, said, os.environ)
+
+
+class WhoEdits(StrEnum):
+    rules = "rules"
+    model = "model"
+
+
+@app.command("eval")
+def evaluate(
+    scenario: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files, folders, or names in tests/scenarios.", show_default="all of tests/scenarios"),
+    ] = None,
+    editor: Annotated[WhoEdits, typer.Option(help="Who answers.")] = WhoEdits.rules,
+    check: Annotated[bool, typer.Option("--check", help="Ask nobody: judge the files' own answers.")] = False,
+) -> None:
+    """Measure an editor on scenarios of judgement. For `model` see ANTHROPIC_… or OPENAI_API_KEY, _BASE_URL and
+    FOLDSTATE_MODEL in the environment.
+    """
+    from foldstate.sidecar.eval import command
+
+    with _failures_said():
+        chosen = command.scenes(scenario or [])
+        if check:
+            good = command.check(chosen, typer.echo)
+        else:
+            tell = partial(typer.echo, err=True)
+            good = command.measure(chosen, editor.value, os.environ, typer.echo, tell)
+        if not good:
+            raise typer.Exit(1)
 
 
 def _say(lines: Iterator[Line]) -> None:

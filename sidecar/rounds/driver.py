@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
-from typing import Final, Protocol
+from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
@@ -21,32 +21,14 @@ from foldstate.sidecar.desk.desk import Desk, Trouble
 from foldstate.sidecar.desk.judging import Begun, begin_if_waiting, end_round, fail_round, submit_round
 from foldstate.sidecar.intake.fold import turn_open
 from foldstate.sidecar.rounds.conversation import Conversation
+from foldstate.sidecar.rounds.editor import Attempt, Editor, EditorFailed, EditorGone
 from foldstate.sidecar.wire.errors import RoundUnknown, SessionNotOpen
-from foldstate.sidecar.wire.frames import EditorCompleteParams
 
 RETRIES: Final = 2
 """How often the faults of one round's answers go back to the editor."""
 
 PAUSES: Final = (timedelta(seconds=5), timedelta(seconds=30), timedelta(minutes=5))
 """How long a failing editor is left alone, failure by failure; after the last only something new calls it again."""
-
-
-class EditorFailed(Exception):
-    """The editor gave no answer that could be judged; the message says why, for a person."""
-
-
-class EditorGone(Exception):
-    """The host ends, and its model with it: nobody's failure, and nobody is left to be told."""
-
-
-class Editor(Protocol):
-    """Whoever answers a round.
-
-    :raises EditorFailed: where no answer came.
-    :raises EditorGone: where none can come any more.
-    """
-
-    async def complete(self, request: EditorCompleteParams) -> str: ...
 
 
 class Tally:
@@ -265,14 +247,14 @@ class Driver:
         """
         conversation = Conversation.begin(begun.input, self._language(self._actor.desk))
         fault = ""
-        for attempt in range(1, RETRIES + 2):
+        for number in range(1, RETRIES + 2):
             text = await self._editor.complete(
-                EditorCompleteParams(
+                Attempt(
                     session=self._actor.desk.head.session,
                     batch_id=begun.round.batch_id,
-                    attempt=attempt,
-                    system=conversation.system,
-                    messages=conversation.messages,
+                    number=number,
+                    input=begun.input,
+                    conversation=conversation,
                     max_tokens=self._settings.max_tokens,
                     timeout_s=self._settings.timeout_s,
                 )

@@ -6,7 +6,7 @@ from typing import Final, Protocol, TypeVar
 
 from msgspec import Struct
 
-from foldstate.sidecar.rounds.driver import EditorFailed, EditorGone
+from foldstate.sidecar.rounds.editor import Attempt, EditorFailed, EditorGone
 from foldstate.sidecar.wire.errors import HostError, HostGone, HostTimeout
 from foldstate.sidecar.wire.frames import EditorCompleteParams, EditorCompleteResult
 
@@ -28,12 +28,21 @@ class HostEditor:
     def __init__(self, host: Asker) -> None:
         self._host = host
 
-    async def complete(self, request: EditorCompleteParams) -> str:
+    async def complete(self, attempt: Attempt) -> str:
         """The model's answer as it came.
 
         :raises EditorFailed: where the host has no answer, or an empty one.
         :raises EditorGone: where the host ends.
         """
+        request = EditorCompleteParams(
+            session=attempt.session,
+            batch_id=attempt.batch_id,
+            attempt=attempt.number,
+            system=attempt.conversation.system,
+            messages=attempt.conversation.messages,
+            max_tokens=attempt.max_tokens,
+            timeout_s=attempt.timeout_s,
+        )
         try:
             answer = await self._host.request(
                 "editor/complete", request, EditorCompleteResult, request.timeout_s + GRACE_S

@@ -15,7 +15,8 @@ from foldstate.sidecar.clock import Clock
 from foldstate.sidecar.desk.actor import Actor
 from foldstate.sidecar.desk.desk import Desk
 from foldstate.sidecar.intake.fold import IntakeState
-from foldstate.sidecar.rounds.driver import Driver, Editor, Settings, Tally
+from foldstate.sidecar.rounds.driver import Driver, Settings, Tally
+from foldstate.sidecar.rounds.editor import Editor
 from foldstate.sidecar.sessions.outlet import Outlet
 from foldstate.sidecar.store.errors import StoreDamaged, StoreUnavailable
 from foldstate.sidecar.store.head import Head

@@ -203,3 +203,34 @@ async def test_the_language_of_the_prompt_is_the_users(tmp_path: Path) -> None:
         await send(client, [said(0, "帮我修一下 build.py 的报错")])
         await ask(client, "round/finish", {"session": "s", "timeout_s": 10})
         assert "编辑" in cast(str, editor.asked[0]["system"])
+
+
+async def test_the_rules_edit_without_asking_the_host_for_a_model(tmp_path: Path) -> None:
+    editor = Editor(take_all)
+    async with started(answers=editor.handlers) as client:
+        await opened(client, tmp_path, editor="rules")
+        health = await ask(client, "health/get", {})
+        assert health["editor"] == "rules"
+        await ask(client, "subagent/started", {"session": "s", "child": "c", "run": "r", "label": "docs", "at": BEGAN})
+        await send(client, turn(0, "Ship the release", "Yes."))
+        receipt = cast(Object, (await ask(client, "round/finish", {"session": "s", "timeout_s": 10}))["receipt"])
+        assert receipt["result"] == "commit"
+        assert await titles(client) == ["Running: docs"]
+        batches = rows((await ask(client, "history/list", {"session": "s"}))["batches"])
+        given = [one["disposition"] for batch in batches for one in rows(batch["dispositions"])]
+        assert sorted(cast("list[str]", given)) == ["deferred", "deferred", "used"]
+        assert editor.asked == []
+
+
+async def test_a_failing_model_never_becomes_the_rules(tmp_path: Path) -> None:
+    async def fail(_params: Object) -> Object:
+        raise Fault(-32603, "no model")
+
+    async with started(answers={"editor/complete": fail}) as client:
+        await opened(client, tmp_path)
+        await ask(client, "subagent/started", {"session": "s", "child": "c", "run": "r", "label": "docs", "at": BEGAN})
+        finished = await ask(client, "round/finish", {"session": "s", "timeout_s": 10})
+        assert finished["receipt"] is None
+        assert await titles(client) == []
+        health = await ask(client, "health/get", {})
+        assert (health["editor"], health["pending_events"]) == ("model", 1)

@@ -226,7 +226,7 @@ def test_a_time_that_is_none_is_refused_by_its_field(method: str, field: str, no
 @pytest.mark.parametrize(
     ("name", "bad"),
     [
-        ("editor", ["rules", "", None, 1]),
+        ("editor", ["rule", "", None, 1]),
         ("language", ["de", 1]),
         ("quiet_s", [-0.1, 3601]),
         ("patience_s", [-1, 86401]),

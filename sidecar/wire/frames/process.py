@@ -12,10 +12,7 @@ from foldstate.kernel.signals import PATIENCE_S, QUIET_S
 from foldstate.kernel.values import Language
 from foldstate.sidecar.wire.frames.common import Count, Name, Params, Path, Timeout
 
-Editor: TypeAlias = Annotated[
-    Literal["model", "off"],
-    Meta(description="`rules` does not exist in this version"),
-]
+Editor: TypeAlias = Literal["model", "rules", "off"]
 
 
 class Config(Params, frozen=True):
@@ -119,7 +116,7 @@ class HealthResult(Struct, frozen=True):
     timers: int
     rounds: RoundCounts
     skipped: Mapping[str, int]
-    editor: Literal["model", "off"]
+    editor: Editor
     last_errors: tuple[Incident, ...]
 
 
