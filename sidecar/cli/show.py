@@ -13,6 +13,7 @@ from foldstate.kernel.instant import later
 from foldstate.kernel.projection import state_view
 from foldstate.kernel.signal import Coverage
 from foldstate.kernel.view import ItemView, LayerView, StateView
+from foldstate.sidecar.cli.bridge_status import BridgeStatus, bridge_status
 from foldstate.sidecar.cli.failure import CommandError
 from foldstate.sidecar.cli.home import Home
 from foldstate.sidecar.cli.sessions import choose
@@ -20,21 +21,6 @@ from foldstate.sidecar.cli.words import Words
 from foldstate.sidecar.store.errors import StoreError, StoreNewer
 from foldstate.sidecar.store.names import database_path
 from foldstate.sidecar.store.session_store import open_reader
-
-
-class Swallowed(Struct, frozen=True):
-    """How often something failed in the host, and what it said last."""
-
-    count: int
-    last: str
-
-
-class BridgeStatus(Struct, frozen=True):
-    """What the plugin last said of itself (`bridge-status.json`). `reason` is null where all was well."""
-
-    at: str
-    reason: str | None = None
-    errors: Mapping[str, Swallowed] = {}
 
 
 class Shown(Struct, frozen=True):
@@ -80,7 +66,7 @@ def read(home: Home, wanted: str | None, words: Words) -> Shown:
                 coverage=store.coverage(),
                 quoted_at={f"event:{event.id}": event.at for event in store.events(cited).values()},
                 damaged=tuple(sorted(folder.glob(f"{path.stem}.damaged-*.sqlite"))),
-                bridge=_bridge_status(home),
+                bridge=bridge_status(home),
             )
     except StoreNewer as error:
         raise CommandError(words.store_newer.format(path=path)) from error
@@ -95,14 +81,3 @@ def items_of(layer: LayerView) -> list[ItemView]:
 
 def _refs(layer: LayerView) -> set[str]:
     return {source.ref for item in items_of(layer) for source in item.sources}
-
-
-def _bridge_status(home: Home) -> BridgeStatus | None:
-    """None where no plugin ran yet; a file that can't be read says so in the plugin's place."""
-    path = home.data / "bridge-status.json"
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=BridgeStatus)
-    except FileNotFoundError:
-        return None
-    except (OSError, msgspec.DecodeError) as error:
-        return BridgeStatus(datetime.now(UTC).isoformat(), f"{path}: {error}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -21,6 +22,13 @@ from tests.support.release import bare_env, path_without_pnpm
 NOW = datetime.now(UTC).replace(microsecond=0)
 QUOTE = "The consulate still needs six months of paper statements, with the bank's own stamp on each page"
 WIDE = "银行流水还没有交，截止到十二号请尽快补交材料"
+
+
+@pytest.fixture(autouse=True)
+def _now() -> None:
+    """Ages count from each test's own beginning, however long the suite runs."""
+    global NOW
+    NOW = datetime.now(UTC).replace(microsecond=0)
 
 
 def at(**ago: float) -> str:
@@ -218,18 +226,35 @@ def test_a_file_that_was_moved_aside_is_no_session_and_is_said(sessions: Session
 
 def test_what_the_plugin_met_in_the_host_is_said(sessions: Sessions) -> None:
     trip(sessions)
-    status = {
-        "pid": 1,
-        "at": at(),
-        "sidecar": "failed",
-        "reason": "python is gone",
-        "errors": {"surface": {"count": 3, "last": "no"}},
-    }
-    (sessions.home / "foldstate" / "bridge-status.json").write_bytes(msgspec.json.encode(status))
+    said(sessions, os.getpid(), reason="python is gone", errors={"surface": {"count": 3, "last": "no"}})
     shown = sessions.show().stdout
     assert "python is gone" in shown and "errors in the host, surface: 3, the last: no" in shown
-    (sessions.home / "foldstate" / "bridge-status.json").write_bytes(b"{")
-    assert "bridge-status.json" in sessions.show().stdout.replace("\n ", "")
+
+
+def test_a_host_that_runs_well_hides_no_trouble_of_another_and_a_running_ones_comes_first(sessions: Sessions) -> None:
+    trip(sessions)
+    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    said(sessions, int(gone.stdout), reason="the disk was full")
+    said(sessions, os.getppid())
+    assert "the disk was full" in sessions.show().stdout
+    said(sessions, os.getpid(), reason="python is gone")
+    shown = sessions.show().stdout
+    assert "python is gone" in shown and "the disk was full" not in shown
+
+
+def test_a_status_that_can_not_be_read_is_said(sessions: Sessions) -> None:
+    trip(sessions)
+    said(sessions, 1).write_bytes(b"{")
+    assert "status/1.json" in sessions.show().stdout.replace("\n ", "").replace(" ", "")
+
+
+def said(sessions: Sessions, pid: int, reason: str | None = None, errors: Json = None) -> Path:
+    """What the plugin says of itself in the host with that process id."""
+    path = sessions.home / "foldstate" / "status" / f"{pid}.json"
+    path.parent.mkdir(exist_ok=True)
+    status: Json = {"pid": pid, "at": at(), "sidecar": "failed", "reason": reason, "errors": errors or {}}
+    path.write_bytes(msgspec.json.encode(status))
+    return path
 
 
 def test_json_is_the_state_with_its_session(sessions: Sessions) -> None:

@@ -47,11 +47,9 @@ class NoLedger(RuntimeError):
     """There is no store of the session. The message holds what the plugin and the sidecar say of themselves."""
 
     def __init__(self, home: HostHome, session: str) -> None:
-        said = [
-            path.read_text(errors="replace").strip()
-            for name in ("bridge-status.json", "sidecar.log")
-            if (path := home.home / "foldstate" / name).exists()
-        ]
+        data = home.home / "foldstate"
+        files = (*sorted((data / "status").glob("*.json")), data / "sidecar.log")
+        said = [path.read_text(errors="replace").strip() for path in files if path.exists()]
         super().__init__("\n".join((f"session {session} has no store:", *(said or ["the plugin was never loaded"]))))
 
 
