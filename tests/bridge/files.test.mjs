@@ -26,7 +26,7 @@ for (const [session, stem] of [
 const GOOD = { interpreter: '/usr/bin/python3', args: ['-P', '-m', 'foldstate.sidecar'], version: '0.1.0' }
 
 test('the runtime is what the installation wrote, also behind a byte order mark', t => {
-  const data = folder(t)
+  const data = folder()
   writeFileSync(path.join(data, 'runtime.json'), `\uFEFF${JSON.stringify(GOOD)}`)
   assert.deepEqual(findRuntime(data), GOOD)
 })
@@ -40,7 +40,7 @@ for (const [what, content] of [
   ['null', 'null'],
 ]) {
   test(`a runtime file that is ${what} is a reason that says how to mend it`, t => {
-    const data = folder(t)
+    const data = folder()
     if (content !== null) writeFileSync(path.join(data, 'runtime.json'), content)
     assert.throws(() => findRuntime(data), error => error instanceof NoRuntime && /runtime\.json.*foldstate install/.test(error.message))
   })
@@ -48,7 +48,7 @@ for (const [what, content] of [
 
 const fileOf = (data, pid = process.pid) => path.join(data, 'status', `${pid}.json`)
 test('a runtime file that cannot be read at the moment is worth another try', t => {
-  const data = folder(t)
+  const data = folder()
   mkdirSync(path.join(data, 'runtime.json'))
   assert.throws(() => findRuntime(data), error => !(error instanceof NoRuntime) && /runtime\.json can't be read: EISDIR/.test(error.message))
 })
@@ -68,7 +68,7 @@ function left(data, pid, status) {
 }
 
 test('the status file tells the phase, its reason and how often each place failed', async t => {
-  const data = folder(t)
+  const data = folder()
   const warned = []
   const status = new Status(data, { warn: text => warned.push(text) })
   for (let i = 0; i < 5; i++) status.report('session/event', new Error(`fault ${i}`))
@@ -87,7 +87,7 @@ test('the status file tells the phase, its reason and how often each place faile
 })
 
 test('what changes while the file is written is in the next writing', async t => {
-  const data = folder(t)
+  const data = folder()
   const status = new Status(data, undefined)
   status.phase('starting', null)
   status.phase('running', null)
@@ -96,7 +96,7 @@ test('what changes while the file is written is in the next writing', async t =>
 })
 
 test("a trouble that was there to the host's end stays readable, errors too", async t => {
-  const data = folder(t)
+  const data = folder()
   const status = new Status(data, undefined)
   status.phase('failed', 'no interpreter')
   await status.ended()
@@ -108,7 +108,7 @@ test("a trouble that was there to the host's end stays readable, errors too", as
 })
 
 test('a good run leaves no status', async t => {
-  const data = folder(t)
+  const data = folder()
   const status = new Status(data, undefined)
   status.phase('starting', null)
   await written(data, 'it is written', () => true)
@@ -118,7 +118,7 @@ test('a good run leaves no status', async t => {
 })
 
 test("a good run says nothing over another host's trouble", async t => {
-  const data = folder(t)
+  const data = folder()
   const theirs = left(data, process.ppid, { sidecar: 'failed', reason: 'no interpreter' })
   const status = new Status(data, undefined)
   status.phase('running', null)
@@ -127,7 +127,7 @@ test("a good run says nothing over another host's trouble", async t => {
 })
 
 test('at a start the files of processes that are gone go, but for the newest that tells of a trouble', async t => {
-  const data = folder(t)
+  const data = folder()
   const harmless = left(data, gone(), {})
   const older = left(data, gone(), { reason: 'old', at: '2026-01-01T00:00:00.000Z' })
   const newest = left(data, gone(), { errors: { log: { count: 1, last: 'no' } } })
@@ -142,7 +142,7 @@ test('at a start the files of processes that are gone go, but for the newest tha
 })
 
 test('once a sidecar runs, what an earlier process met is over', async t => {
-  const data = folder(t)
+  const data = folder()
   const earlier = left(data, gone(), { reason: 'given up' })
   const status = new Status(data, undefined)
   status.phase('starting', null)
@@ -153,7 +153,7 @@ test('once a sidecar runs, what an earlier process met is over', async t => {
 })
 
 test('a status that cannot be written is only warned of', async t => {
-  const data = folder(t)
+  const data = folder()
   writeFileSync(path.join(data, 'status'), 'a file where the folder should be')
   const warned = []
   new Status(data, { warn: text => warned.push(text) }).phase('running', null)

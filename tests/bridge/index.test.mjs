@@ -14,7 +14,7 @@ const VERSION = JSON.parse(readFileSync(new URL('../../bridge/package.json', imp
 
 /** A host's context, and the listeners that the plugin put on it. */
 function context(t) {
-  const home = folder(t)
+  const home = folder()
   const data = path.join(home, 'foldstate')
   const listeners = []
   const disposers = []
@@ -72,7 +72,7 @@ function context(t) {
 test('a plugin that cannot start at all throws nothing into the host', t => {
   const warned = t.mock.method(process, 'emitWarning', () => {})
   apply({ get: () => { throw new Error('no services') } })
-  const home = folder(t)
+  const home = folder()
   writeFileSync(path.join(home, 'foldstate'), 'a file where the folder should be')
   apply({ get: name => (name === 'profileContext' ? { name: 'web', home } : undefined) })
   assert.equal(warned.mock.callCount(), 2)

@@ -141,7 +141,7 @@ test('an interpreter that is not there is a reason, and no exception', async t =
 })
 
 test('on a machine without free descriptors a start fails, the host goes on, and the next one succeeds', async t => {
-  const data = folder(t)
+  const data = folder()
   const bridge = fileURLToPath(new URL('../../bridge/', import.meta.url))
   const host = `
     import fs from 'node:fs'
@@ -215,7 +215,7 @@ test('the child gets the essentials of the environment, and no credentials', asy
 })
 
 test('the log file of stderr is bounded, with one predecessor, and its last line is at hand', async t => {
-  const file = path.join(folder(t), 'sidecar.log')
+  const file = path.join(folder(), 'sidecar.log')
   const log = new SidecarLog(file, (_place, error) => assert.fail(error))
   for (let i = 0; i < 60; i++) {
     log.write(Buffer.from(`${'x'.repeat(50_000)}\nline ${i}\n`))
@@ -228,7 +228,7 @@ test('the log file of stderr is bounded, with one predecessor, and its last line
 })
 
 test('the log never holds up the host: what comes faster than the disk takes it loses its oldest part', async t => {
-  const file = path.join(folder(t), 'sidecar.log')
+  const file = path.join(folder(), 'sidecar.log')
   const log = new SidecarLog(file, (_place, error) => assert.fail(error))
   for (let i = 0; i < 100; i++) log.write(Buffer.from(`${'x'.repeat(50_000)}\nline ${i}\n`))
   assert.equal(existsSync(file), false)
@@ -237,7 +237,7 @@ test('the log never holds up the host: what comes faster than the disk takes it 
 })
 
 test("at the host's end what waits is written before it returns", t => {
-  const file = path.join(folder(t), 'sidecar.log')
+  const file = path.join(folder(), 'sidecar.log')
   const log = new SidecarLog(file, (_place, error) => assert.fail(error))
   log.write(Buffer.from('last words\n'))
   log.ended()
@@ -245,7 +245,7 @@ test("at the host's end what waits is written before it returns", t => {
 })
 
 test('two hosts that share a log move it by its real size', async t => {
-  const file = path.join(folder(t), 'sidecar.log')
+  const file = path.join(folder(), 'sidecar.log')
   const [one, other] = [1, 2].map(() => new SidecarLog(file, (_place, error) => assert.fail(error)))
   for (let i = 0; i < 40; i++) {
     const log = i % 2 ? one : other

@@ -14,7 +14,7 @@ from tests.support.ledger import read_ledger
 from tests.support.messages import Request
 from tests.support.model import ScriptedModel
 from tests.support.oracle import facts
-from tests.support.sidecars import sidecars, wait_for_sidecar
+from tests.support.sidecars import sidecars, wait_for_sidecar, wait_for_store
 
 TASK = "Look at three files."
 WORDS = "All three are missing."
@@ -39,6 +39,7 @@ def test_with_the_sidecar_killed_in_the_middle_of_a_turn_the_turn_completes_and_
             killed.append(pid)
         if len(request.messages) == 7:
             back.append(wait_for_sidecar(home, other_than=killed))
+            wait_for_store(home, request.session or "")
         return steps(request)
 
     model.script = Script(main=main, editor=edit)

@@ -6,10 +6,15 @@ import { childEnvironment, LIMITS, SidecarProcess } from '../../../bridge/proces
 import { SidecarLog } from '../../../bridge/sidecar-log.js'
 import { alive } from './until.mjs'
 
-/** A folder that is gone when the test ends. */
-export function folder(t) {
+const folders = []
+process.once('exit', () => {
+  for (const made of folders) rmSync(made, { recursive: true, force: true })
+})
+
+/** A folder of this test's own. It goes when all tests have ended: whatever is still under way may write into it. */
+export function folder() {
   const made = mkdtempSync(path.join(tmpdir(), 'foldstate-bridge-'))
-  t.after(() => rmSync(made, { recursive: true, force: true }))
+  folders.push(made)
   return made
 }
 
@@ -18,7 +23,7 @@ export const quick = limits => ({ ...LIMITS, firstPause: 20, longestPause: 80, .
 
 /** @returns the supervised process; `seen` grows with what it tells */
 export function supervised(t, program, { limits = {}, runtime } = {}) {
-  const cwd = folder(t)
+  const cwd = folder()
   const seen = { pids: [], ends: [], phases: [], faults: [], output: '', stdin: null }
   const started = runtime ?? (() => ({ interpreter: process.execPath, args: ['-e', program], version: '0' }))
   const child = new SidecarProcess(

@@ -11,7 +11,7 @@ const PROGRAM = fileURLToPath(new URL('program.mjs', import.meta.url))
 
 /** @returns a sidecar that isn't started yet, its data folder, and what it told */
 export function sidecarOf(t, fault = 'none', limits = {}, data = undefined) {
-  const cwd = data ?? path.join(folder(t), 'data')
+  const cwd = data ?? path.join(folder(), 'data')
   mkdirSync(cwd, { recursive: true })
   const seen = { phases: [], faults: [], ready: [] }
   const report = (place, error) => seen.faults.push([place, error])
