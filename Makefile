@@ -1,5 +1,6 @@
 # make demo   the plugin in the real host, with a scripted model (or a real one: DEEPSEEK_API_KEY=…)
 # make test   every test: kernel, sidecar over its wire, bridge, the real host
+# make mutants  changes the kernel in small ways and asks its tests to notice (MUTANTS=foldstate.kernel.evidence.* for less)
 # make check  formats, lints, types
 # make clean  all that these have made
 
@@ -8,8 +9,9 @@ PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11,$(
     $(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $(name))))
 BIN := .venv/bin
 TEST ?=
+MUTANTS ?=
 
-.PHONY: setup demo test check clean
+.PHONY: setup demo test mutants check clean
 .DELETE_ON_ERROR:
 
 setup: .venv/.installed node_modules/.installed
@@ -31,6 +33,12 @@ demo: .venv/.installed
 test: setup
 	$(BIN)/python -m pytest -q $(TEST)
 
+mutants: .venv/.installed
+	@$(BIN)/python -c 'import mutmut' 2>/dev/null || \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[mutants]'
+	$(BIN)/python -m mutmut run --max-children 1 $(MUTANTS)
+	$(BIN)/python -m mutmut results
+
 check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -38,5 +46,5 @@ check: setup
 	node_modules/.bin/tsc -p bridge
 
 clean:
-	rm -rf .venv node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .demo
+	rm -rf .venv node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .demo mutants
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

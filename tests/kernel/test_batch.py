@@ -159,6 +159,10 @@ def test_b6_an_id_created_meanwhile_exists() -> None:
     assert [one.code for one in faults(state, new("x"), base=1)] == ["item_exists"]
 
 
+def test_b6_an_id_that_never_was_did_not_change() -> None:
+    assert [one.code for one in faults(family(), patch("nobody"), base=0)] == ["item_not_found"]
+
+
 def test_b6_annotations_and_acknowledgements_do_not_count() -> None:
     state = accept(noted(family(), ("a-1", "errand")), acknowledges=("a-1",)).state
     assert accept(state, patch("errand", title="Fine"), base=1).receipt.result == "commit"
