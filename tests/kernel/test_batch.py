@@ -90,6 +90,7 @@ def test_b4_only_checked_moves_last_checked_at() -> None:
 
 def test_b5_the_same_content_again_is_answered_with_the_first_receipt() -> None:
     first = accept(EMPTY, new("x"))
+    assert not first.receipt.replayed
     replay = again(first.state, record_of(first), batch_of(new("x")))
     assert isinstance(replay, Accepted)
     assert replay.receipt == msgspec.structs.replace(first.receipt, replayed=True)

@@ -107,9 +107,7 @@ def test_b9_a_relation_that_is_none_is_told_whole(relation: Json, problem: str) 
 
 def test_b9_a_merge_inside_children_is_told_whole() -> None:
     nested = patch("trip", children=[merge("booked", "flight", "hotel")])
-    assert told(family(), nested) == [
-        bad(f"{HERE}.children[0].relation", "relation", "relation_nested", item="booked")
-    ]
+    assert told(family(), nested) == [bad(f"{HERE}.children[0].relation", "relation", "relation_nested", item="booked")]
 
 
 @pytest.mark.parametrize(

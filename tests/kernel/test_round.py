@@ -104,8 +104,8 @@ def test_r3_an_event_of_the_round_that_is_cited_is_used(disposition: str) -> Non
 
 
 def test_r3_a_citation_that_does_not_fit_is_told_once_for_each_event_where_it_is_first_cited() -> None:
-    cites = [source("e-9"), {"channel": "web", "ref": "page"}, source("e-1"), source("e-1", quote="bill")]
-    output = answer([disposed("e-1", "noise")], new("a", sources=[*cites]), new("b", sources=[source("e-1")]))
+    cites: list[Json] = [source("e-9"), {"channel": "web", "ref": "page"}, source("e-1"), source("e-1", quote="bill")]
+    output = answer([disposed("e-1", "noise")], new("a", sources=cites), new("b", sources=[source("e-1")]))
     told = wrong(EMPTY, round_of(BILL), output, event("e-9"))
     assert [(one.code, one.path) for one in told] == [("cited_not_used", "batch.declarations[0].sources[2]")]
 
