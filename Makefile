@@ -1,5 +1,6 @@
 # make demo   the plugin in the real host, with a scripted model (or a real one: DEEPSEEK_API_KEY=…)
 # make test   every test: kernel, sidecar over its wire, bridge, the real host
+# make mutants  changes the kernel in small ways and asks its tests to notice (MUTANTS=foldstate.kernel.evidence.* for less)
 # make check  formats, lints, types
 # make bench  what things cost, as ratios measured in one run
 # make rules  the table of rules and tests in docs/contract.md, written anew
@@ -10,8 +11,9 @@ PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11,$(
     $(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $(name))))
 BIN := .venv/bin
 TEST ?=
+MUTANTS ?=
 
-.PHONY: setup demo test check rules bench clean
+.PHONY: setup demo test mutants check rules bench clean
 .DELETE_ON_ERROR:
 
 setup: .venv/.installed node_modules/.installed
@@ -39,6 +41,12 @@ demo: .venv/.installed
 test: setup
 	$(BIN)/python -m pytest -q $(TEST)
 
+mutants: .venv/.installed
+	@$(BIN)/python -c 'import mutmut' 2>/dev/null || \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[mutants]'
+	$(BIN)/python -m mutmut run --max-children 1 $(MUTANTS)
+	$(BIN)/python -m mutmut results
+
 check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -52,5 +60,5 @@ rules: setup
 	$(BIN)/python -m tests.support.rule_table
 
 clean:
-	rm -rf .venv node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .demo
+	rm -rf .venv node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .demo mutants
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -25,7 +25,7 @@ for (const [session, stem] of [
 
 const GOOD = { interpreter: '/usr/bin/python3', args: ['-P', '-m', 'foldstate.sidecar'], version: '0.1.0' }
 
-test('the runtime is what the installation wrote, also behind a byte order mark', t => {
+test('the runtime is what the installation wrote, also behind a byte order mark', () => {
   const data = folder()
   writeFileSync(path.join(data, 'runtime.json'), `\uFEFF${JSON.stringify(GOOD)}`)
   assert.deepEqual(findRuntime(data), GOOD)
@@ -39,7 +39,7 @@ for (const [what, content] of [
   ['with args that are no list of texts', JSON.stringify({ ...GOOD, args: [1] })],
   ['null', 'null'],
 ]) {
-  test(`a runtime file that is ${what} is a reason that says how to mend it`, t => {
+  test(`a runtime file that is ${what} is a reason that says how to mend it`, () => {
     const data = folder()
     if (content !== null) writeFileSync(path.join(data, 'runtime.json'), content)
     assert.throws(() => findRuntime(data), error => error instanceof NoRuntime && /runtime\.json.*foldstate install/.test(error.message))
@@ -47,7 +47,7 @@ for (const [what, content] of [
 }
 
 const fileOf = (data, pid = process.pid) => path.join(data, 'status', `${pid}.json`)
-test('a runtime file that cannot be read at the moment is worth another try', t => {
+test('a runtime file that cannot be read at the moment is worth another try', () => {
   const data = folder()
   mkdirSync(path.join(data, 'runtime.json'))
   assert.throws(() => findRuntime(data), error => !(error instanceof NoRuntime) && /runtime\.json can't be read: EISDIR/.test(error.message))
@@ -67,7 +67,7 @@ function left(data, pid, status) {
   return fileOf(data, pid)
 }
 
-test('the status file tells the phase, its reason and how often each place failed', async t => {
+test('the status file tells the phase, its reason and how often each place failed', async () => {
   const data = folder()
   const warned = []
   const status = new Status(data, { warn: text => warned.push(text) })
@@ -86,7 +86,7 @@ test('the status file tells the phase, its reason and how often each place faile
   assert.equal(warned.filter(text => text.includes('fault')).length, 3, 'one place is logged three times, then only counted')
 })
 
-test('what changes while the file is written is in the next writing', async t => {
+test('what changes while the file is written is in the next writing', async () => {
   const data = folder()
   const status = new Status(data, undefined)
   status.phase('starting', null)
@@ -95,7 +95,7 @@ test('what changes while the file is written is in the next writing', async t =>
   await written(data, 'the last is written', ({ reason }) => reason === 'gone')
 })
 
-test("a trouble that was there to the host's end stays readable, errors too", async t => {
+test("a trouble that was there to the host's end stays readable, errors too", async () => {
   const data = folder()
   const status = new Status(data, undefined)
   status.phase('failed', 'no interpreter')
@@ -107,7 +107,7 @@ test("a trouble that was there to the host's end stays readable, errors too", as
   assert.deepEqual([read(data).sidecar, read(data).reason, read(data).errors['surface file'].count], ['off', null, 1])
 })
 
-test('a good run leaves no status', async t => {
+test('a good run leaves no status', async () => {
   const data = folder()
   const status = new Status(data, undefined)
   status.phase('starting', null)
@@ -117,7 +117,7 @@ test('a good run leaves no status', async t => {
   assert.deepEqual(readdirSync(path.join(data, 'status')), [])
 })
 
-test("a good run says nothing over another host's trouble", async t => {
+test("a good run says nothing over another host's trouble", async () => {
   const data = folder()
   const theirs = left(data, process.ppid, { sidecar: 'failed', reason: 'no interpreter' })
   const status = new Status(data, undefined)
@@ -126,7 +126,7 @@ test("a good run says nothing over another host's trouble", async t => {
   assert.equal(JSON.parse(readFileSync(theirs, 'utf8')).reason, 'no interpreter')
 })
 
-test('at a start the files of processes that are gone go, but for the newest that tells of a trouble', async t => {
+test('at a start the files of processes that are gone go, but for the newest that tells of a trouble', async () => {
   const data = folder()
   const harmless = left(data, gone(), {})
   const older = left(data, gone(), { reason: 'old', at: '2026-01-01T00:00:00.000Z' })
@@ -141,7 +141,7 @@ test('at a start the files of processes that are gone go, but for the newest tha
   assert.deepEqual([existsSync(newest), existsSync(living)], [true, true])
 })
 
-test('once a sidecar runs, what an earlier process met is over', async t => {
+test('once a sidecar runs, what an earlier process met is over', async () => {
   const data = folder()
   const earlier = left(data, gone(), { reason: 'given up' })
   const status = new Status(data, undefined)
@@ -152,7 +152,7 @@ test('once a sidecar runs, what an earlier process met is over', async t => {
   await until('it goes', () => !existsSync(earlier))
 })
 
-test('a status that cannot be written is only warned of', async t => {
+test('a status that cannot be written is only warned of', async () => {
   const data = folder()
   writeFileSync(path.join(data, 'status'), 'a file where the folder should be')
   const warned = []

@@ -140,7 +140,7 @@ test('an interpreter that is not there is a reason, and no exception', async t =
   assert.match(seen.phases.at(-1)[1], /\/no\/such\/python can't be run: .*ENOENT/)
 })
 
-test('on a machine without free descriptors a start fails, the host goes on, and the next one succeeds', async t => {
+test('on a machine without free descriptors a start fails, the host goes on, and the next one succeeds', async () => {
   const data = folder()
   const bridge = fileURLToPath(new URL('../../bridge/', import.meta.url))
   const host = `
@@ -214,7 +214,7 @@ test('the child gets the essentials of the environment, and no credentials', asy
   assert.equal(Object.values(env).includes('secret'), false)
 })
 
-test('the log file of stderr is bounded, with one predecessor, and its last line is at hand', async t => {
+test('the log file of stderr is bounded, with one predecessor, and its last line is at hand', async () => {
   const file = path.join(folder(), 'sidecar.log')
   const log = new SidecarLog(file, (_place, error) => assert.fail(error))
   for (let i = 0; i < 60; i++) {
@@ -227,7 +227,7 @@ test('the log file of stderr is bounded, with one predecessor, and its last line
   assert.equal(log.lastLine, 'line 59')
 })
 
-test('the log never holds up the host: what comes faster than the disk takes it loses its oldest part', async t => {
+test('the log never holds up the host: what comes faster than the disk takes it loses its oldest part', async () => {
   const file = path.join(folder(), 'sidecar.log')
   const log = new SidecarLog(file, (_place, error) => assert.fail(error))
   for (let i = 0; i < 100; i++) log.write(Buffer.from(`${'x'.repeat(50_000)}\nline ${i}\n`))
@@ -236,7 +236,7 @@ test('the log never holds up the host: what comes faster than the disk takes it 
   assert.ok(statSync(file).size <= 512 * 1024)
 })
 
-test("at the host's end what waits is written before it returns", t => {
+test("at the host's end what waits is written before it returns", () => {
   const file = path.join(folder(), 'sidecar.log')
   const log = new SidecarLog(file, (_place, error) => assert.fail(error))
   log.write(Buffer.from('last words\n'))
@@ -244,7 +244,7 @@ test("at the host's end what waits is written before it returns", t => {
   assert.equal(readFileSync(file, 'utf8'), 'last words\n')
 })
 
-test('two hosts that share a log move it by its real size', async t => {
+test('two hosts that share a log move it by its real size', async () => {
   const file = path.join(folder(), 'sidecar.log')
   const [one, other] = [1, 2].map(() => new SidecarLog(file, (_place, error) => assert.fail(error)))
   for (let i = 0; i < 40; i++) {

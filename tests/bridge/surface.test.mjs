@@ -14,7 +14,7 @@ const RESULT = { message: { role: 'tool', content: [{ type: 'text', text: 'resul
 const THREE = JSON.stringify({ session: 's', revision: 3, text: 'state 3', tokens: 2 })
 
 /** A surface over a session, and turns that go as the host's loop does: pre-step, then the step's messages enter. */
-function before(t, { header, inherited, meter = true, content = null } = {}) {
+function before({ header, inherited, meter = true, content = null } = {}) {
   const data = folder()
   mkdirSync(path.join(data, 'sessions'))
   const file = path.join(data, 'sessions', `${sessionStem('s')}.surface.json`)
@@ -36,8 +36,8 @@ function before(t, { header, inherited, meter = true, content = null } = {}) {
   return { surface, session, step, tells, file, faults, host }
 }
 
-test('the text that the sidecar told stands before the next turn', async t => {
-  const { session, step, tells } = before(t)
+test('the text that the sidecar told stands before the next turn', async () => {
+  const { session, step, tells } = before()
   tells('state 1', 1)
   assert.equal(await step(1, [said('hello')]), 1)
   assert.deepEqual(session.texts, ['hello', 'state 1'])
@@ -46,8 +46,8 @@ test('the text that the sidecar told stands before the next turn', async t => {
   assert.match(block.id, /^[0-9a-f-]{36}$/)
 })
 
-test('an unchanged text is not said again, and a changed one is, at a turn\'s first step', async t => {
-  const { session, step, tells } = before(t)
+test('an unchanged text is not said again, and a changed one is, at a turn\'s first step', async () => {
+  const { session, step, tells } = before()
   tells('state 1', 1)
   await step(1, [said('one')])
   assert.equal(await step(1, [said('two')]), 0)
@@ -58,37 +58,37 @@ test('an unchanged text is not said again, and a changed one is, at a turn\'s fi
   assert.deepEqual(session.texts, ['one', 'state 1', 'two', 'result', 'three', 'state 2'])
 })
 
-test('where no block stands, it comes at any step that follows a tool result', async t => {
-  const { session, step, tells } = before(t)
+test('where no block stands, it comes at any step that follows a tool result', async () => {
+  const { session, step, tells } = before()
   await step(1, [said('one')])
   tells('state 1', 1)
   session.append('tool/result', RESULT)
   assert.equal(await step(2, []), 1)
 })
 
-test('a step that would not be made without us is left alone', async t => {
-  const { session, step, tells } = before(t)
+test('a step that would not be made without us is left alone', async () => {
+  const { session, step, tells } = before()
   tells('state 1', 1)
   session.append('assistant/message', { message: { content: [{ type: 'text', text: 'done' }] } })
   assert.equal(await step(2, []), 0)
   assert.equal(await step(1, []), 0)
 })
 
-test('a decision that is not to enter passes as it came', async t => {
-  const { surface, session, tells } = before(t)
+test('a decision that is not to enter passes as it came', async () => {
+  const { surface, session, tells } = before()
   tells('state 1', 1)
   const decision = { kind: 'reject', reason: 'no' }
   assert.equal(await surface.enter({ agent: { session }, step: 1, turn: 1, messages: [] }, decision), decision)
 })
 
-test("the first turn of a process has its text from the session's file", async t => {
-  const { session, step } = before(t, { content: THREE })
+test("the first turn of a process has its text from the session's file", async () => {
+  const { session, step } = before({ content: THREE })
   assert.equal(await step(1, [said('hello')]), 1)
   assert.deepEqual(session.texts, ['hello', 'state 3'])
 })
 
-test('what the sidecar told counts more than the file', async t => {
-  const { session, step, tells } = before(t, { content: THREE })
+test('what the sidecar told counts more than the file', async () => {
+  const { session, step, tells } = before({ content: THREE })
   tells('state 4', 4)
   await step(1, [said('hello')])
   assert.deepEqual(session.texts, ['hello', 'state 4'])
@@ -98,15 +98,15 @@ for (const [what, content] of [
   ['damaged', '{"session": "s", "te'],
   ["another session's", JSON.stringify({ session: 'other', revision: 1, text: 'theirs', tokens: 1 })],
 ]) {
-  test(`a file that is ${what} is told of and not used`, async t => {
-    const { step, faults } = before(t, { content })
+  test(`a file that is ${what} is told of and not used`, async () => {
+    const { step, faults } = before({ content })
     assert.equal(await step(1, [said('hello')]), 0)
     assert.equal(faults[0][0], 'surface file')
   })
 }
 
-test('a host that is busy between the beginning of a session and its first step loses no text', async t => {
-  const { session, step } = before(t, { content: THREE })
+test('a host that is busy between the beginning of a session and its first step loses no text', async () => {
+  const { session, step } = before({ content: THREE })
   const end = performance.now() + 300
   while (performance.now() < end) {
     // The host's own start: nothing else is served meanwhile.
@@ -115,8 +115,8 @@ test('a host that is busy between the beginning of a session and its first step 
   assert.deepEqual(session.texts, ['hello', 'state 3'])
 })
 
-test('a file that could not be read is read again at the next step', async t => {
-  const { session, step, file, faults } = before(t, { content: '{' })
+test('a file that could not be read is read again at the next step', async () => {
+  const { session, step, file, faults } = before({ content: '{' })
   assert.equal(await step(1, [said('one')]), 0)
   assert.ok(faults.length > 0)
   writeFileSync(file, THREE)
@@ -137,8 +137,8 @@ function answer(pipe) {
   closeSync(end)
 }
 
-test('a file that does not answer holds up a step for a quarter of a second, and is used once it does', async t => {
-  const { surface, session, step, file, faults } = before(t)
+test('a file that does not answer holds up a step for a quarter of a second, and is used once it does', async () => {
+  const { surface, session, step, file, faults } = before()
   surface.remove(session)
   execFileSync('mkfifo', [file])
   surface.add(session)
@@ -154,8 +154,8 @@ test('a file that does not answer holds up a step for a quarter of a second, and
   assert.equal(session.texts.at(-1), 'state 3')
 })
 
-test('a text that comes after its session went is not kept for its next life', async t => {
-  const { surface, session, step, tells } = before(t, { content: THREE })
+test('a text that comes after its session went is not kept for its next life', async () => {
+  const { surface, session, step, tells } = before({ content: THREE })
   surface.remove(session)
   tells('late', 9)
   surface.add(session)
@@ -163,16 +163,16 @@ test('a text that comes after its session went is not kept for its next life', a
   assert.deepEqual(session.texts, ['hello', 'state 3'])
 })
 
-test('a text of the same revision replaces the one before: its notes may differ', async t => {
-  const { session, step, tells } = before(t)
+test('a text of the same revision replaces the one before: its notes may differ', async () => {
+  const { session, step, tells } = before()
   tells('state 1', 1)
   tells('state 1, and a note', 1)
   await step(1, [said('one')])
   assert.deepEqual(session.texts, ['one', 'state 1, and a note'])
 })
 
-test('nothing is cleared while the meter is not ready, and all of it once it is', async t => {
-  const { surface, session, step, tells, host } = before(t)
+test('nothing is cleared while the meter is not ready, and all of it once it is', async () => {
+  const { surface, session, step, tells, host } = before()
   tells('state 1', 1)
   await step(1, [said('one')])
   tells('state 2', 2)
@@ -192,14 +192,14 @@ test('nothing is cleared while the meter is not ready, and all of it once it is'
   assert.equal(claims, 1)
 })
 
-test('a session without a file has no block, and that is no fault', async t => {
-  const { step, faults } = before(t)
+test('a session without a file has no block, and that is no fault', async () => {
+  const { step, faults } = before()
   assert.equal(await step(1, [said('hello')]), 0)
   assert.deepEqual(faults, [])
 })
 
-test('an older text that comes late does not replace a newer one, but a new sidecar may begin anew', async t => {
-  const { surface, session, step, tells } = before(t)
+test('an older text that comes late does not replace a newer one, but a new sidecar may begin anew', async () => {
+  const { surface, session, step, tells } = before()
   tells('state 5', 5)
   tells('state 4', 4)
   await step(1, [said('one')])
@@ -209,8 +209,8 @@ test('an older text that comes late does not replace a newer one, but a new side
   assert.deepEqual(session.texts, ['one', 'state 5', 'two', 'state 1'])
 })
 
-test('an empty text appends nothing, and clears what stood', async t => {
-  const { session, step, tells } = before(t)
+test('an empty text appends nothing, and clears what stood', async () => {
+  const { session, step, tells } = before()
   tells('', 0)
   assert.equal(await step(1, [said('one')]), 0)
   tells('a note', 0)
@@ -220,8 +220,8 @@ test('an empty text appends nothing, and clears what stood', async t => {
   assert.deepEqual(session.texts, ['one', 'two', 'three'])
 })
 
-test('a compaction that took the block brings it back once', async t => {
-  const { surface, session, step, tells } = before(t)
+test('a compaction that took the block brings it back once', async () => {
+  const { surface, session, step, tells } = before()
   tells('state 1', 1)
   await step(1, [said('one')])
   const checkpoint = session.append('user/message', said('summary', { kind: 'compact-checkpoint' }), {
@@ -236,8 +236,8 @@ test('a compaction that took the block brings it back once', async t => {
   assert.deepEqual(session.texts, ['summary', 'result', 'state 1', 'result'])
 })
 
-test('a compaction that left some blocks leaves the newest alone', async t => {
-  const { surface, session, step, tells } = before(t)
+test('a compaction that left some blocks leaves the newest alone', async () => {
+  const { surface, session, step, tells } = before()
   for (const revision of [1, 2, 3]) {
     tells(`state ${revision}`, revision)
     await step(1, [said(`turn ${revision}`)])
@@ -251,8 +251,8 @@ test('a compaction that left some blocks leaves the newest alone', async t => {
   assert.deepEqual(session.texts, ['summary', 'turn 2', 'turn 3', 'state 3', 'turn 4'])
 })
 
-test('no more than eight blocks ever stand', async t => {
-  const { session, step, tells } = before(t)
+test('no more than eight blocks ever stand', async () => {
+  const { session, step, tells } = before()
   const standing = []
   for (let revision = 1; revision <= 20; revision++) {
     tells(`state ${revision}`, revision)
@@ -263,8 +263,8 @@ test('no more than eight blocks ever stand', async t => {
   assert.equal(Math.max(...standing), 8)
 })
 
-test('each cleared block has its claim right before it, with what the meter says', async t => {
-  const { session, step, tells } = before(t)
+test('each cleared block has its claim right before it, with what the meter says', async () => {
+  const { session, step, tells } = before()
   tells('four', 1)
   await step(1, [said('one')])
   tells('', 1)
@@ -276,8 +276,8 @@ test('each cleared block has its claim right before it, with what the meter says
   assert.deepEqual(cleared.data.content, [])
 })
 
-test("a fork's first step clears the parent's blocks, also where its own text isn't known", async t => {
-  const { session, step, tells } = before(t, { header: { isSeeded: true, parentSession: 'p' }, inherited: 2 })
+test("a fork's first step clears the parent's blocks, also where its own text isn't known", async () => {
+  const { session, step, tells } = before({ header: { isSeeded: true, parentSession: 'p' }, inherited: 2 })
   session.append('user/message', said('of the parent'))
   session.append('user/message', said('parent state', { kind: SOURCE_KIND, role: 'state' }))
   assert.equal(await step(1, [said('fork')]), 0)
@@ -287,9 +287,9 @@ test("a fork's first step clears the parent's blocks, also where its own text is
   assert.deepEqual(session.texts, ['of the parent', 'fork', 'again', 'own state'])
 })
 
-test("a subagent never has a block, not even one that it inherited", async t => {
+test("a subagent never has a block, not even one that it inherited", async () => {
   const header = { origin: 'subagent', isSeeded: true, parentSession: 'p' }
-  const { surface, session, step, tells } = before(t, { header, inherited: 1 })
+  const { surface, session, step, tells } = before({ header, inherited: 1 })
   session.append('user/message', said('parent state', { kind: SOURCE_KIND, role: 'state' }))
   tells('state 1', 1)
   surface.add(session)
@@ -297,8 +297,8 @@ test("a subagent never has a block, not even one that it inherited", async t => 
   assert.deepEqual(session.texts, ['task'])
 })
 
-test("one session's text never stands before another", async t => {
-  const { surface, session, step, tells } = before(t)
+test("one session's text never stands before another", async () => {
+  const { surface, session, step, tells } = before()
   surface.add(new FakeSession('other'))
   tells('theirs', 1, 'other')
   assert.equal(await step(1, [said('hello')]), 0)

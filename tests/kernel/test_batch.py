@@ -90,6 +90,7 @@ def test_b4_only_checked_moves_last_checked_at() -> None:
 
 def test_b5_the_same_content_again_is_answered_with_the_first_receipt() -> None:
     first = accept(EMPTY, new("x"))
+    assert not first.receipt.replayed
     replay = again(first.state, record_of(first), batch_of(new("x")))
     assert isinstance(replay, Accepted)
     assert replay.receipt == msgspec.structs.replace(first.receipt, replayed=True)
@@ -157,6 +158,10 @@ def test_b6_being_withdrawn_with_an_ancestor_counts() -> None:
 def test_b6_an_id_created_meanwhile_exists() -> None:
     state = after(family(), new("x"))
     assert [one.code for one in faults(state, new("x"), base=1)] == ["item_exists"]
+
+
+def test_b6_an_id_that_never_was_did_not_change() -> None:
+    assert [one.code for one in faults(family(), patch("nobody"), base=0)] == ["item_not_found"]
 
 
 def test_b6_annotations_and_acknowledgements_do_not_count() -> None:

@@ -113,6 +113,22 @@ def test_d4_a_patch_keeps_what_it_leaves_out() -> None:
     assert (changed.title, changed.updated_at) == ("Another", LATER)
 
 
+def test_d4_a_patch_gives_every_field_that_it_names_its_value() -> None:
+    state = after(EMPTY, new("x", weight="low", kind="fyi"))
+    given: dict[str, Json] = {
+        "title": "Another",
+        "summary": "New.",
+        "weight": "high",
+        "kind": "done",
+        "share": 9,
+        "reason": "Because.",
+        "due_at": "2026-10-16T16:00:00+08:00",
+        "stale_after": "2026-10-17T16:00:00+08:00",
+    }
+    item = after(state, patch("x", **given)).items["x"]
+    assert {name: getattr(item, "share_override" if name == "share" else name) for name in given} == given
+
+
 @pytest.mark.parametrize("field", ["summary", "due_at", "stale_after"])
 def test_d4_null_clears_a_field_that_can_be_cleared(field: str) -> None:
     given = "2026-10-16T16:00:00+08:00"
@@ -236,6 +252,13 @@ def test_d8_the_same_instant_written_differently_is_the_same_value() -> None:
     again = accept(state, patch("x", due_at="2026-10-16T08:00:00.0Z"))
     assert again.receipt.result == "checked"
     assert again.state.items["x"].due_at == "2026-10-16T16:00:00+08:00"
+
+
+def test_d8_a_source_observed_at_the_same_instant_is_the_same_source() -> None:
+    state = after(EMPTY, new("x", sources=[source("a", observed_at="2026-10-10T09:00:00+08:00")]))
+    same, other = ([source("a", observed_at=f"2026-10-10T01:00:0{n}Z")] for n in (0, 1))
+    assert accept(state, patch("x", sources=[*same])).receipt.result == "checked"
+    assert accept(state, patch("x", sources=[*other])).receipt.result == "commit"
 
 
 def test_d8_a_reason_alone_is_no_change_and_is_not_stored() -> None:

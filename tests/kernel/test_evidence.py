@@ -75,6 +75,16 @@ def test_r6_a_literal_ellipsis_matches_itself_first() -> None:
     assert not stands_in("I... I think", "I said, I think so.")
 
 
+def test_r6_only_white_space_is_taken_off_a_piece() -> None:
+    assert not stands_in("…X-ray", "no-ray")
+    assert not stands_in("X-ray…bone", "no-ray, bone")
+    assert stands_in("…X…", "a sign: X")
+
+
+def test_r6_of_several_ways_to_read_the_ellipses_the_one_that_ends_first_counts() -> None:
+    assert stands_in("ab…c…de…fg", "ab c…de fg ab…c de")
+
+
 def test_r6_white_space_between_ascii_words_counts() -> None:
     assert not stands_in("to day", "today")
     assert stands_in("a\u3000b", "a b")

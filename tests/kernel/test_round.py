@@ -39,6 +39,12 @@ def test_r1_each_event_has_a_disposition() -> None:
     ]
 
 
+def test_r1_a_disposition_whose_event_could_not_be_read_may_be_the_one_that_is_missing() -> None:
+    unread: Json = {"event": 7, "disposition": "noise", "why": "w"}
+    assert wrong_codes(EMPTY, round_of(BILL), answer([unread])) == ["invalid_field"]
+    assert wrong_codes(EMPTY, round_of(BILL, NEWS), answer([unread])) == ["invalid_field", "disposition_missing"]
+
+
 def test_r1_no_event_has_two() -> None:
     told = wrong(EMPTY, round_of(NEWS), answer([disposed("e-2", "noise"), disposed("e-2", "deferred")]))
     assert [(one.code, one.path, one.fields) for one in told] == [
@@ -79,6 +85,11 @@ def test_r2_related_ids_exist_or_are_declared_in_the_batch() -> None:
     ]
 
 
+def test_r2_related_ids_are_not_judged_where_the_batch_could_not_be_read() -> None:
+    output: Json = {"dispositions": [disposed("e-1", "used", "nobody")], "batch": []}
+    assert wrong_codes(EMPTY, round_of(BILL), output) == ["invalid_field"]
+
+
 def test_r2_noise_is_related_to_nothing() -> None:
     told = wrong(family(), round_of(NEWS), answer([disposed("e-2", "noise", "trip")]))
     assert [(one.code, one.fields["field"]) for one in told] == [("invalid_field", "related")]
@@ -90,6 +101,20 @@ def test_r3_an_event_of_the_round_that_is_cited_is_used(disposition: str) -> Non
     told = wrong(EMPTY, round_of(BILL), answer([disposed("e-1", disposition)], cited))
     assert [one.code for one in told] == ["cited_not_used"]
     assert told[0].fields == {"item": "bill", "event": "e-1", "disposition": disposition}
+
+
+def test_r3_a_citation_that_does_not_fit_is_told_once_for_each_event_where_it_is_first_cited() -> None:
+    cites: list[Json] = [source("e-9"), {"channel": "web", "ref": "page"}, source("e-1"), source("e-1", quote="bill")]
+    output = answer([disposed("e-1", "noise")], new("a", sources=cites), new("b", sources=[source("e-1")]))
+    told = wrong(EMPTY, round_of(BILL), output, event("e-9"))
+    assert [(one.code, one.path) for one in told] == [("cited_not_used", "batch.declarations[0].sources[2]")]
+
+
+def test_r3_a_cited_event_whose_disposition_is_missing_or_unreadable_is_told_by_that_alone() -> None:
+    cited = new("bill", sources=[source("e-1")])
+    assert wrong_codes(EMPTY, round_of(BILL), answer([], cited)) == ["disposition_missing"]
+    unreadable = wrong(EMPTY, round_of(BILL), answer([disposed("e-1", "ignored")], cited))
+    assert [(one.code, one.fields["field"]) for one in unreadable] == [("invalid_field", "disposition")]
 
 
 def test_r3_used_need_not_change_anything() -> None:
@@ -114,6 +139,18 @@ def test_r4_inherited_events_count_for_a_merge() -> None:
     settle(cited, round_of(base=cited.revision), answer([], merge("m", "a", "b")))
     bare = after(EMPTY, new("a"), new("b"))
     assert wrong_codes(bare, round_of(base=1), answer([], merge("m", "a", "b"))) == ["source_required"]
+
+
+def test_r4_a_merge_of_bare_items_may_cite_an_event_itself() -> None:
+    bare = after(EMPTY, new("a"), new("b"))
+    merged = merge("m", "a", "b", sources=[source("e-1")])
+    settle(bare, round_of(BILL, base=1), answer([disposed("e-1")], merged))
+
+
+def test_r4_sources_that_could_not_be_read_are_given_the_benefit_of_the_doubt() -> None:
+    unread = wrong(EMPTY, round_of(), answer([], new("x", sources=["event:e-1"])))
+    assert [one.code for one in unread] == ["invalid_field"]
+    assert wrong_codes(after(EMPTY, new("a")), round_of(base=1), answer([], merge("m", "a", "b"))) == ["item_not_found"]
 
 
 def test_r4_a_supersede_needs_none() -> None:
@@ -144,6 +181,18 @@ def test_r7_a_deferred_event_that_is_shown_again_may_have_one_disposition_and_ne
     assert wrong_codes(EMPTY, round_, answer([disposed("e-0"), disposed("e-0")])) == ["disposition_duplicate"]
     taken = settle(EMPTY, round_, answer([], new("bike", sources=[source("e-0", channel="chat")])))
     assert taken.receipt.result == "commit"
+
+
+def test_r7_r3_does_not_apply_to_a_deferred_event() -> None:
+    cited = new("bike", sources=[source("e-0", channel="chat")])
+    settle(EMPTY, round_of(deferred=[OLD], review=True), answer([disposed("e-0", "noise")], cited))
+
+
+def test_r8_what_an_event_is_related_to_is_recorded_in_the_order_given() -> None:
+    output = answer([disposed("e-1", "duplicate", "trip", "errand")])
+    record = settle(family(), round_of(BILL, base=1), output).record
+    assert record is not None
+    assert [one.related for one in record.dispositions] == [("trip", "errand")]
 
 
 def test_r8_dispositions_are_recorded_also_when_nothing_changed() -> None:
