@@ -154,7 +154,7 @@ test('the age of the oldest unanswered request is known, also after its caller g
   other.listen()
   assert.equal(peer.oldestUnansweredMs, 0)
   await assert.rejects(peer.request('item/get', { session: 's', item: 'i' }, { timeoutMs: 30 }), RpcTimeout)
-  assert.ok(peer.oldestUnansweredMs >= 30)
+  assert.ok(peer.oldestUnansweredMs > 20) // timers may fire a moment early
   await until('the request arrives', () => answer)
   answer({})
   await until('the late answer is counted', () => peer.oldestUnansweredMs === 0)
