@@ -56,7 +56,8 @@ function context(t) {
   const asked = method => {
     const journal = path.join(data, 'journal.jsonl')
     if (!existsSync(journal)) return []
-    const lines = readFileSync(journal, 'utf8').trim().split('\n').map(line => JSON.parse(line))
+    // The last line may be half written.
+    const lines = readFileSync(journal, 'utf8').split('\n').slice(0, -1).map(line => JSON.parse(line))
     return lines.filter(line => line.method === method).map(({ params }) => params)
   }
   /** The host's loop before a step: the texts of the messages that it begins with. */
