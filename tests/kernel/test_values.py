@@ -141,7 +141,7 @@ def test_depth_is_counted_from_where_the_item_stands_in_the_state() -> None:
     after(two, patch("c", summary="s", children=[new("d")]))
     fault = only_fault(two, patch("c", summary="s", children=[new("d", summary="s", children=[new("e")])]))
     assert fault.path == "batch.declarations[0].children[0].children"
-    assert fault.fields["problem"] == "too_deep"
+    assert fault.fields == {"item": "d", "field": "children", "limit": 4, "problem": "too_deep"}
 
 
 def test_a_batch_has_at_most_200_declarations_with_nested_ones_counted() -> None:
