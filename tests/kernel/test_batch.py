@@ -7,10 +7,11 @@ import pytest
 
 from foldstate.kernel.annotations import annotate, annotation_faults
 from foldstate.kernel.batch import submit
+from foldstate.kernel.fingerprint import fingerprint
 from foldstate.kernel.projection import state_view
 from foldstate.kernel.state import Annotation, State
 from foldstate.kernel.values import Json
-from foldstate.kernel.verdict import Accepted, Record, Refused, Verdict
+from foldstate.kernel.verdict import Accepted, ItemChange, LayerUse, Receipt, Record, Refused, Verdict
 from tests.kernel.batches import (
     LATER,
     LONG_AFTER,
@@ -86,6 +87,27 @@ def test_b4_only_checked_moves_last_checked_at() -> None:
     checked = accept(state, now=LATER)
     assert checked.state.last_checked_at == LATER
     assert accept(checked.state, new("x"), now=LONG_AFTER).state.last_checked_at == LATER
+
+
+def test_b4_a_record_has_all_of_the_batch_and_of_its_receipt() -> None:
+    batch = batch_of(new("b"), new("a"))
+    accepted = accept(EMPTY, new("b"), new("a"), base=0)
+    receipt = Receipt(
+        batch_id="b-1",
+        result="commit",
+        revision=1,
+        at=NOW,
+        replayed=False,
+        changes=(ItemChange("a", "created"), ItemChange("b", "created")),
+        acknowledged=(),
+        layers={"root": LayerUse(64, 12)},
+    )
+    assert accepted.receipt == receipt
+    assert accepted.record == Record("b-1", NOW, "commit", 1, 0, batch, fingerprint({"batch": batch}), receipt, ())
+
+
+def test_b4_a_check_of_an_empty_state_leaves_it_empty() -> None:
+    assert accept(EMPTY).state == State(recorded_at=NOW, last_checked_at=NOW)
 
 
 def test_b5_the_same_content_again_is_answered_with_the_first_receipt() -> None:
@@ -210,6 +232,29 @@ def test_b8_faults_come_in_the_order_of_their_kinds() -> None:
         "stale_base",
         "layer_budget",
     ]
+
+
+def test_b8_faults_of_structure_come_after_those_of_identity() -> None:
+    state = after(EMPTY, new("a"), new("b"))
+    told = faults(state, new("p", children=[new("c")]), merge("m", "a", "b", children=[new("d")]), patch("nobody"))
+    assert [(fault.code, fault.path) for fault in told] == [
+        ("item_not_found", "batch.declarations[2].id"),
+        ("invalid_field", "batch.declarations[0].summary"),
+        ("unsupported_merge_structure", "batch.declarations[1].children"),
+    ]
+
+
+def test_b8_nothing_is_said_of_a_field_that_could_not_be_read() -> None:
+    full = after(EMPTY, new("a", share=60, reason="r"), new("b", share=4, reason="r"))
+    assert only_fault(full, new("x", weight="huge")).fields["problem"] == "choice"
+    assert only_fault(full, new("x", share=99, reason="r")).fields["problem"] == "share"
+    assert only_fault(EMPTY, new("p", summary=" ", children=[new("c")])).fields["problem"] == "blank"
+
+
+def test_b8_what_names_an_id_twice_is_set_aside_and_takes_no_share() -> None:
+    state = after(EMPTY, *(new(f"c-{n}", weight="critical") for n in range(2)), new("a"), new("b"))
+    doubled = (leave("a"), merge("m", "a", "b", weight="critical"))
+    assert [fault.code for fault in faults(state, *doubled)] == ["duplicate_declaration"]
 
 
 def test_b8_at_most_20_faults_are_told() -> None:

@@ -99,6 +99,7 @@ def test_b9_an_id_that_was_left_out_is_told_once() -> None:
         (None, "null"),
         ("supersedes:e", "relation_other_id"),
         ("merges:[g]", "merges_fewer"),
+        ("merges:[]", "merges_fewer"),
     ],
 )
 def test_b9_a_relation_that_is_none_is_told_whole(relation: Json, problem: str) -> None:
@@ -145,6 +146,12 @@ def test_b9_fields_that_are_required_and_missing_are_told_each() -> None:
     ]
 
 
+def test_b9_a_withdrawals_reason_is_limited_like_any_other() -> None:
+    assert told(after(EMPTY, new("x")), leave("x", "r" * 501)) == [
+        bad(f"{HERE}.reason", "reason", "too_long", item="x", limit=500, length=501)
+    ]
+
+
 def test_b9_what_a_withdrawal_does_not_carry_is_told() -> None:
     assert told(after(EMPTY, new("x")), {**leave("x"), "kind": "fyi"}) == [
         bad(f"{HERE}.kind", "kind", "withdraw_only", item="x")
@@ -185,6 +192,12 @@ def test_b9_what_lies_too_deep_is_told_at_the_layer() -> None:
     assert told(EMPTY, nested(1)) == [
         bad(f"{HERE}{'.children[0]' * 3}.children", "children", "too_deep", item="at-4", limit=4)
     ]
+
+
+def test_b9_what_stands_below_the_deepest_layer_is_not_read() -> None:
+    deepest = new("at-4", summary="s", children=[new("at-5", title=" ")])
+    above = new("at-2", summary="s", children=[new("at-3", summary="s", children=[deepest])])
+    assert [one[2]["problem"] for one in told(EMPTY, new("at-1", summary="s", children=[above]))] == ["too_deep"]
 
 
 def test_b9_ids_that_do_not_fit_the_state_are_told_whole() -> None:

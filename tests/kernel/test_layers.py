@@ -75,6 +75,24 @@ def test_d9_withdrawing_a_withdrawn_item_is_no_change() -> None:
     assert again.state.items == state.items
 
 
+def test_d9_withdrawing_a_withdrawn_item_keeps_no_other_from_leaving() -> None:
+    state = after(after(EMPTY, new("x"), new("y")), leave("x"))
+    assert after(state, leave("x"), leave("y")).items["y"].status == "withdrawn"
+
+
+def test_d10_everyone_below_leaves_however_deep_and_whoever_leaves_for_itself() -> None:
+    below: list[Json] = [new("b", summary="s", children=[new("c")]), new("d"), new("e")]
+    state = after(EMPTY, new("a", summary="s", children=below))
+    left = {one: item.withdrawal for one, item in after(state, leave("a"), leave("e", "For e.")).items.items()}
+    assert {one: said and (said.reason, said.via) for one, said in left.items()} == {
+        "a": ("It is over.", None),
+        "b": ("It is over.", "a"),
+        "c": ("It is over.", "a"),
+        "d": ("It is over.", "a"),
+        "e": ("For e.", None),
+    }
+
+
 def test_d10_withdrawing_takes_the_whole_subtree_with_the_ancestors_reason() -> None:
     left = accept(family(), leave("trip", "Called off."), now=LATER)
     assert [(one.item, one.change) for one in left.receipt.changes] == [
@@ -170,6 +188,15 @@ def test_d12_children_is_the_target_set_of_its_layer() -> None:
     nothing: tuple[Json, ...] = ([], None)
     for empty in nothing:
         assert only_fault(family(), patch("trip", children=empty)).fields["omitted_children"] == ["flight", "hotel"]
+
+
+def test_d12_is_asked_of_every_target_set_of_the_batch() -> None:
+    unread = patch("errand", children=[7])
+    told = faults(family(), unread, new("x"), patch("trip", children=[]))
+    assert [(one.code, one.path) for one in told] == [
+        ("invalid_field", "batch.declarations[0].children[0]"),
+        ("explicit_withdraw_required", "batch.declarations[2].children"),
+    ]
 
 
 def test_d12_a_child_left_out_is_withdrawn_in_the_list_or_at_the_top() -> None:

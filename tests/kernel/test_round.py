@@ -90,6 +90,11 @@ def test_r2_related_ids_are_not_judged_where_the_batch_could_not_be_read() -> No
     assert wrong_codes(EMPTY, round_of(BILL), output) == ["invalid_field"]
 
 
+def test_r2_an_id_that_the_batch_declares_badly_is_told_there_alone() -> None:
+    output = answer([disposed("e-1", "used", "Bad Id")], new("Bad Id", sources=[source("e-1")]))
+    assert [one.path for one in wrong(EMPTY, round_of(BILL), output)] == ["batch.declarations[0].id"]
+
+
 def test_r2_noise_is_related_to_nothing() -> None:
     told = wrong(family(), round_of(NEWS), answer([disposed("e-2", "noise", "trip")]))
     assert [(one.code, one.fields["field"]) for one in told] == [("invalid_field", "related")]
@@ -150,6 +155,8 @@ def test_r4_a_merge_of_bare_items_may_cite_an_event_itself() -> None:
 def test_r4_sources_that_could_not_be_read_are_given_the_benefit_of_the_doubt() -> None:
     unread = wrong(EMPTY, round_of(), answer([], new("x", sources=["event:e-1"])))
     assert [one.code for one in unread] == ["invalid_field"]
+    half_read = new("x", sources=[source("e-9", quote="\x1b")])
+    assert wrong_codes(EMPTY, round_of(), answer([], half_read)) == ["invalid_field"]
     assert wrong_codes(after(EMPTY, new("a")), round_of(base=1), answer([], merge("m", "a", "b"))) == ["item_not_found"]
 
 

@@ -38,6 +38,7 @@ def test_nothing_that_waits_calls_nobody() -> None:
 
 
 def test_a_call_comes_when_the_turn_ended_and_3_seconds_are_quiet() -> None:
+    assert decide(0) == WaitUntil(at(3))
     assert decide(1) == WaitUntil(at(3))
     assert decide(3) == Call(("events",), at(3))
 
@@ -83,3 +84,10 @@ def test_a_call_says_since_when_it_has_been_due() -> None:
 
 def test_quiet_that_was_never_measured_counts_from_the_last_event() -> None:
     assert decide(1, quiet_since=None) == WaitUntil(at(3))
+
+
+def test_times_at_different_offsets_are_compared_as_instants() -> None:
+    same_as_start = "2026-10-10T17:00:00+08:00"
+    assert decide(4, Waiting(1, at(0), same_as_start), quiet_since=2) == WaitUntil(at(5))
+    heard_lately = Waiting(2, same_as_start, at(178))
+    assert decide(180, heard_lately, quiet_since=178) == Call(("events",), "2026-10-10T17:02:00+08:00")

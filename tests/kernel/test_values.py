@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from foldstate.kernel.batch import submit
-from foldstate.kernel.state import State
+from foldstate.kernel.state import Source, State
 from foldstate.kernel.values import Json
 from foldstate.kernel.verdict import Refused
 from tests.kernel.batches import NOW, after, batch_of, codes, faults, leave, merge, new, only_fault, patch, source
@@ -108,6 +109,10 @@ def test_a_source_that_breaks_a_rule_is_refused(bad: Json, field: str) -> None:
     assert fault.path == f"batch.declarations[0].sources[1].{field}"
 
 
+def test_a_source_needs_no_more_than_a_channel_and_a_ref() -> None:
+    assert after(EMPTY, new("x", sources=[source("e")])).items["x"].sources == (Source("mail", "event:e", None, None),)
+
+
 def test_a_quote_may_hold_new_lines_and_tabs() -> None:
     quoted = source("e", quote="a\n\tb\r\nc")
     assert after(EMPTY, new("x", sources=[quoted])).items["x"].sources[0].quote == "a\n\tb\r\nc"
@@ -141,7 +146,7 @@ def test_depth_is_counted_from_where_the_item_stands_in_the_state() -> None:
     after(two, patch("c", summary="s", children=[new("d")]))
     fault = only_fault(two, patch("c", summary="s", children=[new("d", summary="s", children=[new("e")])]))
     assert fault.path == "batch.declarations[0].children[0].children"
-    assert fault.fields["problem"] == "too_deep"
+    assert fault.fields == {"item": "d", "field": "children", "limit": 4, "problem": "too_deep"}
 
 
 def test_a_batch_has_at_most_200_declarations_with_nested_ones_counted() -> None:
@@ -150,6 +155,17 @@ def test_a_batch_has_at_most_200_declarations_with_nested_ones_counted() -> None
         one for one in faults(EMPTY, new("p", summary="s", children=many)) if one.fields.get("field") == "declarations"
     )
     assert (fault.code, fault.fields["limit"], fault.fields["length"]) == ("invalid_field", 200, 201)
+
+
+def test_a_batch_of_200_declarations_is_not_too_many() -> None:
+    assert codes(EMPTY, *(leave(f"x-{n}") for n in range(200))) == ["item_not_found"] * 20
+
+
+@pytest.mark.parametrize(("more", "problem"), [(0, "too_long"), (1, "too_large")])
+def test_a_batch_is_measured_as_compact_json_in_utf_8(more: int, problem: str) -> None:
+    short = batch_of(new("x", reason="签" * 1000), new("y"))
+    filled = "签" * 1000 + "a" * (256 * 1024 - len(msgspec.json.encode(short)) + more)
+    assert only_fault(EMPTY, new("x", reason=filled), new("y")).fields["problem"] == problem
 
 
 def test_a_batch_has_at_most_256_kib_of_json() -> None:
